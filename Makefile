@@ -109,8 +109,8 @@ docs: $(READY) ## build the documentation site into build/site, with warnings as
 results-age: $(READY) ## say which pages of docs/results are older than the code that they measure
 	@$(BIN)/python -m harness.results
 
-evaluation: $(READY) ## perform experiments after the paper's and write docs/results/evaluation.md; goes on where it was interrupted
-	@$(BIN)/python -m harness.evaluation
+evaluation: $(READY) ## perform experiments after the paper's and write docs/results/evaluation.md; goes on where it was interrupted (ARGUMENTS=--list)
+	@$(BIN)/python -m harness.evaluation $(ARGUMENTS)
 
 spark: $(READY) ## ship the analysis with spark-submit to a small Spark cluster, and check what it finds
 	@$(BIN)/python -m harness.analysis.shipping

@@ -26,6 +26,8 @@ MODULES: Final = (
     "broker.matching.index",
     "broker.matching.ranges",
     "broker.publication",
+    "broker.station.filter_values",
+    "broker.station.value_reader",
     "broker.wire.events",
     "broker.wire.publications",
     "broker.wire.writing",

@@ -41,7 +41,10 @@ class MoveAnswer:
 
 @frozen
 class StepAsked:
-    """Asks the broker above `parent` to take the sender, an identity, as its child; first on a new link."""
+    """Asks the broker above `parent`, or a child of it, to take the sender, an identity, as its child.
+
+    The first message of a new link.
+    """
 
     child: str
     number: int
@@ -51,6 +54,13 @@ class StepAsked:
 @frozen
 class StepGranted:
     """The sender keeps itself free for the step of that number."""
+
+    number: int
+
+
+@frozen
+class StepQueued:
+    """The sender takes part in another step; that of this number is next, or waits behind others."""
 
     number: int
 
@@ -80,21 +90,21 @@ class LiftAsked:
 
 @frozen
 class LiftReady:
-    """Everything that is pending for the child is ordered by the broker above."""
+    """The parent is prepared for the step of its child: nothing older than that is pending there."""
 
     number: int
 
 
 @frozen
 class Lift:
-    """A child sends nothing more to its parent: it is lifted."""
+    """A child sends nothing more to its parent: the switch may be made."""
 
     number: int
 
 
 @frozen
 class LiftedRoutes:
-    """A part of what a parent and the child that is lifted have announced to each other, or a page of it."""
+    """A part of what a parent and the child that moves have announced to each other, or a page of it."""
 
     routes: tuple[RouteFilter, ...]
     part: str
@@ -124,11 +134,59 @@ class Switched:
     number: int
 
 
+@frozen
+class LowerAsked:
+    """The sender, a child, asks to become the parent of its sibling of that name, and is prepared for it."""
+
+    child: str
+    number: int
+
+
+@frozen
+class LowerCancelled:
+    """The parent, or the new one, does not lower that child; nothing has been changed."""
+
+    child: str
+    number: int
+
+
+@frozen
+class Lowered:
+    """The child of that name is lowered: the receiver is its parent from this place of the sequence on."""
+
+    child: str
+    number: int
+
+
+@frozen
+class LowerTaken:
+    """The sender has taken the child: what it sends from here on counts the child as its own."""
+
+    child: str
+    number: int
+
+
+@frozen
+class LowerSettled:
+    """All that was pending at the switch for the child and for its new parent came before this."""
+
+    child: str
+    number: int
+
+
+@frozen
+class Joined:
+    """The sender, the new parent of a child that was lowered, lets it send."""
+
+    number: int
+
+
 MoveMessage = (
     MoveAsked
     | MoveAnswer
     | StepAsked
     | StepGranted
+    | StepQueued
     | StepRefused
     | StepCancelled
     | LiftAsked
@@ -138,4 +196,10 @@ MoveMessage = (
     | LiftedIds
     | Lifted
     | Switched
+    | LowerAsked
+    | LowerCancelled
+    | Lowered
+    | LowerTaken
+    | LowerSettled
+    | Joined
 )

@@ -1,4 +1,4 @@
-"""Overlays of brokers for the tests of programs: there with a block, gone with it.
+"""For tests: overlays of brokers, there with a block and gone with it, and the laws of constraint types.
 
     async with overlay("B1>B2,B1>B3") as brokers:
         async with brokers.connect("B2") as publishing, brokers.connect("B3") as subscribing:
@@ -6,12 +6,16 @@
 
 `B1>B2` attaches B2 to B1. Brokers form one tree; a broker alone is its name. When the block is entered all
 are attached, so nothing that matches is missed. How clients reach brokers is not said: use `connect` alone.
+
+    check_constraint_type(MY_TYPE, calls, values)
+
+tries the laws of a constraint type on calls and values that hypothesis draws.
 """
 
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from types import MappingProxyType
-from typing import Final
+from typing import TYPE_CHECKING, Final, cast
 
 import trio
 from attrs import field, frozen
@@ -19,11 +23,19 @@ from attrs import field, frozen
 from broker.addresses import Address
 from broker.client import Client, Limits, StateChange, connect
 from broker.commands.options import routing_for
+from broker.filters.constraint_types import Call, ConstraintType, Content, Subject
+from broker.filters.type_laws import LawBrokenError, check_laws
+from broker.filters.values import Value
 from broker.routing import parse
 from broker.server.server import Server
 from broker.server.settings import DEFAULT_ORDERING, Settings
 
-__all__ = ["Brokers", "overlay"]
+if TYPE_CHECKING:
+    from hypothesis.strategies import SearchStrategy
+
+    from broker.filters.installed import AnyConstraintType
+
+__all__ = ["Brokers", "LawBrokenError", "check_constraint_type", "overlay"]
 
 START_TIMEOUT_S: Final = 30.0
 """For one broker: far more than a busy machine needs, and less than a test may take."""
@@ -31,6 +43,40 @@ START_TIMEOUT_S: Final = 30.0
 _HOST: Final = "127.0.0.1"
 _LIMITS: Final = Limits()
 _NO_OPTIONS: Final[Mapping[str, str]] = MappingProxyType({})
+
+
+CALLS_DRAWN: Final = 3
+VALUES_DRAWN: Final = 8
+"""Of one example: each call is compared with each, on each value."""
+
+
+def check_constraint_type(
+    own: ConstraintType[Content, Subject],
+    calls: "SearchStrategy[Call]",
+    values: "SearchStrategy[Value]",
+    *,
+    examples: int = 200,
+) -> None:
+    """Try the laws of a constraint type on calls and values that are drawn; hypothesis must be installed.
+
+    Args:
+        own: the constraint type.
+        calls: draws the name of a predicate and the arguments behind the attribute.
+        values: draws values of attributes; best are those that the calls nearly distinguish.
+        examples: how many sets of calls and values are drawn.
+
+    Raises:
+        LawBrokenError: a law is broken; the text names it, with the smallest calls and value that were found.
+    """
+    from hypothesis import given, settings  # noqa: PLC0415 - only tests need it
+    from hypothesis import strategies as st  # noqa: PLC0415 - likewise
+
+    @settings(max_examples=examples, deadline=None, database=None)
+    @given(st.lists(calls, max_size=CALLS_DRAWN), st.lists(values, max_size=VALUES_DRAWN))
+    def check(some: list[Call], seen: list[Value]) -> None:
+        check_laws(cast("AnyConstraintType", own), some, seen)
+
+    check()
 
 
 def _ignore(_: StateChange) -> None:

@@ -291,10 +291,10 @@ class TakesRuns(Protocol):
 
 
 class Lifting(Protocol):
-    """A plugin that lets a child move to the broker above while events flow: a *lift*.
+    """A plugin that lets a child get another parent while events flow: the broker above, or its sibling.
 
-    The child, its parent and the broker above run this plugin. The child sends nothing up from the moment in
-    which it holds, and the broker above makes the switch in one call.
+    The three run this plugin. The child sends nothing up from the moment in which it holds. The switch is one
+    call of the broker above (`adopt`) where the child goes up, of its parent (`redirect`) where it goes down.
     """
 
     @property
@@ -317,6 +317,25 @@ class Lifting(Protocol):
 
     def let_go(self, child: Hops) -> Sequence[Emission]:
         """Take a child out of what the uplink has not ordered; emit to it all that is pending beside."""
+        ...
+
+    def keep_for(self, link: Hops) -> Sequence[Emission]:
+        """Keep all that climbs for the link to a sibling, until the uplink has ordered it; 0 ends that."""
+        ...
+
+    def keep_wanted(self, child: Hops, wants: Callable[[object], bool]) -> None:
+        """Take that link for a child's: it gets what is kept and wanted, and `order_above` is in force."""
+        ...
+
+    def acknowledge_with(self, child: Hops, sibling: Hops) -> None:
+        """Give a child what comes from its sibling in one step with the acknowledgement of that; 0 ends it.
+
+        `is_ordered_above` is about what was pending before this call, too.
+        """
+        ...
+
+    def redirect(self, child: Hops, sibling: Hops) -> Sequence[Emission]:
+        """Let the sibling pass on what is pending for a child, and to it alone."""
         ...
 
 

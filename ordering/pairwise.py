@@ -17,8 +17,13 @@ Laws.
 5. Without an uplink no item waits for an acknowledgement (R8).
 6. A run is kept as one item with one request for each of its events. What is acknowledged of it leaves before
    the rest, as if each event had been kept alone.
-7. While a child is about to move to the broker above, the uplink orders all that it gets: whatever it wants
-   from below climbs with a request, unordered events and such that nobody above wants included.
+7. While a child is about to move to the broker above, or has just come from there, the uplink orders all that
+   it gets: whatever it wants from below climbs with a request, unordered events and such that nobody above
+   wants included.
+8. While a sibling is about to become a child, all that climbs is kept for it, with a request, and dropped
+   when it is acknowledged: the sibling has it from above, in the step of that acknowledgement.
+9. When a child is lowered below its sibling, what is pending for the two goes to the sibling, each item for
+   those for whom it was pending.
 
 All sets are bits: the late targets are found in constant time, whatever the size of the tables. Sets may be
 long, where a broker has many subscriptions of its own: what follows from a route comes with it, and what is
@@ -28,7 +33,7 @@ blocked is worked out when it is needed.
 from collections import deque
 from collections.abc import Callable, Sequence
 
-from attrs import Factory, define, field
+from attrs import Factory, define, evolve, field
 
 from ordering.interface import (
     ALONE,
@@ -46,12 +51,19 @@ from ordering.interface import (
 REQUEST = 1
 """The mark of a publication whose sender waits for an acknowledgement."""
 
+FOR_OTHERS = 2
+"""The mark of a publication from the uplink that is not for the child that has come from there."""
+
+FOR_TAKEN = 4
+"""The mark of a publication from the uplink that is for that child alone."""
+
 
 @define(eq=False)
 class _Pending:
     """A pending item from below: so many events, or a message.
 
     `requester` is among the targets and gets an acknowledgement for each. `acknowledged` of them are already.
+    To `marked` it goes with a mark.
     """
 
     item: object
@@ -61,12 +73,14 @@ class _Pending:
     together: bool = False
     count: int = 1
     acknowledged: int = 0
+    marked: Hops = 0
+    mark: int = 0
 
     def split(self) -> "_Pending":
         """Return the acknowledged part of a run as an item of its own, and keep the rest (law 6)."""
         assert isinstance(self.item, tuple)
         count, self.acknowledged = self.acknowledged, 0
-        part = _Pending(self.item[:count], self.targets, self.requester, together=self.together, count=count)
+        part = evolve(self, item=self.item[:count], awaits=False, count=count)
         self.item = self.item[count:]
         self.count -= count
         return part
@@ -77,7 +91,7 @@ class _Pending:
             return [self]
         awaiting = [self.awaits and number >= self.acknowledged for number in range(self.count)]
         return [
-            _Pending(each, self.targets, self.requester, awaits, self.together)
+            evolve(self, item=each, awaits=awaits, count=1, acknowledged=0)
             for each, awaits in zip(self.item, awaiting, strict=True)
         ]
 
@@ -94,6 +108,13 @@ class Pairwise:
     _blocked: Hops = 0
     _above: Hops = 0
     """The child for which the uplink orders everything."""
+    _beside: Hops = 0
+    """The link to a sibling for which all that climbs is kept."""
+    _taken: Hops = 0
+    """The child that has come from above, and that marks are about."""
+    _child: Hops = 0
+    """The child that gets what comes from `_sibling` in one step with the acknowledgement."""
+    _sibling: Hops = 0
     _older: list[_Pending] = field(factory=list, init=False)
     _summed: int = 0
     _open_requests: int = 0
@@ -118,11 +139,14 @@ class Pairwise:
         targets, exposed, free = route
         uplink = self._uplink
         if origin and origin == uplink:
+            if mark:
+                targets = targets & self._taken if mark & FOR_TAKEN else targets & ~self._taken
             return (Emission(item, targets, 0),)
         if not is_ordered:
             exposed, free = 0, None
-        if targets & self._above:
-            targets, exposed, free = targets | uplink, exposed | self._above, None
+        if self._above | self._beside | self._child:
+            targets, exposed = self._in_step(targets, exposed, origin)
+            free = None
         requester = origin if mark & REQUEST else 0
         climbs = targets & uplink != 0
         if not (requester or (exposed and climbs) or (self._pending and targets & self._blocked_now())):
@@ -141,6 +165,16 @@ class Pairwise:
         if len(self._pending) > kept:
             self.measures.deferred += count
         return emissions
+
+    def _in_step(self, targets: Hops, exposed: Hops, origin: Hops) -> tuple[Hops, Hops]:
+        """Return targets and late targets while a child moves (laws 7 to 9)."""
+        if targets & self._above:
+            targets, exposed = targets | self._uplink, exposed | self._above
+        if targets & self._uplink:
+            targets, exposed = targets | self._beside, exposed | self._beside
+        if origin == self._sibling:
+            exposed |= targets & self._child
+        return targets, exposed
 
     def _blocked_now(self) -> Hops:
         """Return the union of the targets of all pending items."""
@@ -197,6 +231,7 @@ class Pairwise:
         for pending in self._pending:
             pending.targets &= ~hop
             pending.requester &= ~hop
+            pending.marked &= ~hop
         self._forget_targetless()
         return self._release()
 
@@ -232,6 +267,41 @@ class Pairwise:
         self._blocked_now()
         for pending in self._awaiting:
             pending.targets &= ~child
+        self._forget_targetless()
+        return self._release()
+
+    def keep_for(self, link: Hops) -> Sequence[Emission]:
+        """Keep for a link, with a request, all that climbs (law 8); 0 ends that."""
+        gone, self._beside, self._taken = self._beside, link, 0
+        return self.hop_lost(gone) if gone else ()
+
+    def keep_wanted(self, child: Hops, wants: Callable[[object], bool]) -> None:
+        """Let a link be that of a child, which gets what is kept for it and wanted (laws 7 and 8)."""
+        self._beside, self._above, self._taken = 0, child, child
+        self._take_runs_apart()
+        self._blocked_now()
+        for pending in self._awaiting:
+            if pending.targets & child and not wants(pending.item):
+                pending.targets &= ~child
+        self._forget_targetless()
+
+    def acknowledge_with(self, child: Hops, sibling: Hops) -> None:
+        """Give a child what comes from its sibling in one step with the acknowledgement; 0 ends that."""
+        self._child, self._sibling = child, sibling
+        self._older = list(self._pending) if child else []
+
+    def redirect(self, child: Hops, sibling: Hops) -> Sequence[Emission]:
+        """Let a sibling get what is pending for a child, but not what came from there (law 9)."""
+        self.acknowledge_with(0, 0)
+        for pending in self._pending:
+            targets = pending.targets
+            if pending.requester & sibling or (targets & child and targets & sibling):
+                pending.targets = targets & ~child
+            elif targets & (child | sibling):
+                pending.marked, pending.mark = sibling, FOR_TAKEN if targets & child else FOR_OTHERS
+                pending.targets = targets & ~child | sibling
+        self._blocked = self._summed = 0
+        self._blocked_now()
         self._forget_targetless()
         return self._release()
 
@@ -285,6 +355,8 @@ class Pairwise:
             scanned += 1
             parts = (pending.split(), pending) if pending.awaits and pending.acknowledged else (pending,)
             for part in parts:
+                if self._beside and not part.awaits:
+                    part.targets &= ~self._beside
                 if part.awaits or not self._is_emitted(part, blocked, emissions):
                     kept.append(part)
                     blocked |= part.targets
@@ -308,8 +380,10 @@ class Pairwise:
         free = pending.targets & ~blocked
         if pending.together and free != pending.targets:
             return False
-        if free & ~pending.requester:
-            emissions.append(Emission(pending.item, free & ~pending.requester, 0))
+        if marked := free & pending.marked:
+            emissions.append(Emission(pending.item, marked, pending.mark))
+        if unmarked := free & ~pending.requester & ~marked:
+            emissions.append(Emission(pending.item, unmarked, 0))
         if pending.requester:
             emissions.append(Emission(Note((pending.count,)), pending.requester, 0))
         pending.targets &= ~free

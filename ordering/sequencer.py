@@ -1,7 +1,9 @@
 """`sequencer`: one broker places every publication in one sequence, and all subscribers deliver in its order.
 
 The central baseline: total order of all publications, at the price of one broker that all of them pass, and
-of a detour for those whose path does not lead by it. The option `sequencer` names the broker.
+of a detour for those whose path does not lead by it. The option `sequencer` names the broker, and `form` one
+of two forms: `placing`, in which the publication itself goes to the sequencer, and `asking`, in which the
+publisher's broker asks for a number first, and may be refused.
 
 Laws.
 
@@ -17,6 +19,11 @@ Laws.
 5. At most `requests` publications of local publishers are under way. Those beyond the limit, and those
    without a way, wait in a queue of `queue` publications. When the queue is full, a publication is dropped
    and counted as refused, and no subscriber delivers it, as when the request for its number is discarded.
+
+6. In the form `asking`, a publication of law 5 is sent only when its request for a number was granted.
+   Answers return over the links that requests came by, in their order. The sequencer refuses a request while
+   `grants` publications are granted and have not reached it; what is refused is dropped and counted. A grant
+   whose publication was lost with a link stays granted.
 
 How a broker knows the way. The sequencer sends HERE over each new link, and HERE floods: from then on a
 publication that comes by this link is placed. A broker that knows the way and gets a new link must not send
@@ -43,6 +50,7 @@ from ordering.interface import (
     Hops,
     Measures,
     Note,
+    OptionError,
     Route,
 )
 
@@ -52,6 +60,12 @@ PLACED: Final = 1
 GONE: Final = Note((2,))
 ASK: Final = Note((3,))
 ANSWER: Final = Note((4,))
+NUMBER: Final = Note((5,))
+GRANTED: Final = Note((6,))
+REFUSED: Final = Note((7,))
+
+PLACING: Final = "placing"
+ASKING: Final = "asking"
 
 HERE_LENGTH: Final = 2
 """HERE is 1 and a checksum of the sequencer's name, see `here`."""
@@ -65,6 +79,9 @@ DEFAULT_REQUESTS: Final = 1_000
 DEFAULT_QUEUE: Final = 10_000
 """A second of a busy broker's publications, some megabytes of small ones."""
 
+DEFAULT_GRANTS: Final = 1_000
+"""As many as one broker may have under way."""
+
 _Key = tuple[str, int]
 
 
@@ -77,7 +94,8 @@ def here(sequencer: str) -> Note:
 class _PendingRequest:
     """A publication that is not placed yet, or a control message behind one.
 
-    `is_sent` means that it is on its way to the sequencer, `is_own` that its publisher is local.
+    `is_sent` means that it is on its way to the sequencer, `is_own` that its publisher is local, `is_asked`
+    that the request for its number is under way.
     """
 
     item: object
@@ -85,6 +103,7 @@ class _PendingRequest:
     is_control: bool = False
     is_own: bool = False
     is_sent: bool = False
+    is_asked: bool = False
 
 
 @define(eq=False)
@@ -97,7 +116,11 @@ class _Asker:
 
 @define(eq=False)
 class Sequencer:
-    """One broker's part in the protocol. `_pending` holds items in their order of arrival."""
+    """One broker's part in the protocol. `_pending` holds items in their order of arrival.
+
+    `_requesters` are the links that requests for a number came by, 0 for an own one and None where the link
+    is lost; `_asked` are the publications of the own ones. `_granted_count` is of the sequencer alone.
+    """
 
     _context: Context = field(default=ALONE, repr=False)
     measures: Measures = field(factory=Measures, init=False)
@@ -105,6 +128,8 @@ class Sequencer:
     _here: Note = field(init=False)
     _requests_max: int = field(init=False)
     _queue_max: int = field(init=False)
+    _grants_max: int = field(init=False)
+    _is_asking: bool = field(init=False)
     _links: Hops = 0
     _way: Hops = 0
     _askers: deque[_Asker] = Factory(deque)
@@ -113,15 +138,23 @@ class Sequencer:
     _under_way_count: int = 0
     _control_count: int = 0
     _control_number: int = 0
+    _requesters: deque[Hops | None] = Factory(deque)
+    _asked: deque[_Key] = Factory(deque)
+    _granted_count: int = 0
 
     def __attrs_post_init__(self) -> None:
         context = self._context
-        context.allow("sequencer", "requests", "queue")
+        context.allow("sequencer", "requests", "queue", "grants", "form")
         name = context.options.get("sequencer", DEFAULT_SEQUENCER)
         self._is_sequencer = context.broker == name
         self._here = here(name)
         self._requests_max = context.count("requests", DEFAULT_REQUESTS)
         self._queue_max = context.count("queue", DEFAULT_QUEUE)
+        self._grants_max = context.count("grants", DEFAULT_GRANTS)
+        form = context.options.get("form", PLACING)
+        if form not in (PLACING, ASKING):
+            raise OptionError(f"option form: expected {PLACING} or {ASKING}, got {form!r}")
+        self._is_asking = form == ASKING
 
     @property
     def waiting_count(self) -> int:
@@ -144,6 +177,8 @@ class Sequencer:
 
     def _place(self, event: Event, origin: Hops, targets: Hops) -> Sequence[Emission]:
         self.measures.acknowledgements += origin != 0
+        if origin and self._granted_count:
+            self._granted_count -= 1
         return self._emit_placed(event, targets | origin)
 
     def _emit_placed(self, item: object, targets: Hops) -> list[Emission]:
@@ -189,12 +224,53 @@ class Sequencer:
     def _send_queued(self) -> list[Emission]:
         emissions = []
         while self._queue and self._way and self._under_way_count < self._requests_max:
-            pending = self._pending[self._queue.popleft()]
-            pending.is_sent = True
-            pending.targets &= ~self._way
+            key = self._queue.popleft()
             self._under_way_count += 1
             self.measures.requests += 1
-            emissions.append(Emission(pending.item, self._way, 0))
+            emissions.append(self._ask_number(key) if self._is_asking else self._send(self._pending[key]))
+        return emissions
+
+    def _send(self, pending: _PendingRequest) -> Emission:
+        pending.is_sent, pending.is_asked = True, False
+        pending.targets &= ~self._way
+        return Emission(pending.item, self._way, 0)
+
+    # --- numbers (law 6) ---
+
+    def _ask_number(self, key: _Key) -> Emission:
+        self._pending[key].is_asked = True
+        self._asked.append(key)
+        self._requesters.append(0)
+        return Emission(NUMBER, self._way, 0)
+
+    def _requested(self, origin: Hops) -> Sequence[Emission]:
+        """Grant or refuse a number, or pass the request on."""
+        if not self._is_sequencer:
+            # The broker that asks is about to learn that it has no way either.
+            if self._way in (0, origin):
+                return ()
+            self._requesters.append(origin)
+            return (Emission(NUMBER, self._way, 0),)
+        if self._granted_count >= self._grants_max:
+            return (Emission(REFUSED, origin, 0),)
+        self._granted_count += 1
+        return (Emission(GRANTED, origin, 0),)
+
+    def _number_answered(self, origin: Hops, answer: Note) -> Sequence[Emission]:
+        """Answer the oldest requester; if that is this broker, send its publication or drop it."""
+        if origin != self._way or not self._requesters:
+            return ()
+        link = self._requesters.popleft()
+        if link != 0:
+            return (Emission(answer, link, 0),) if link else ()
+        key = self._asked.popleft()
+        if answer == GRANTED:
+            return (self._send(self._pending[key]),)
+        del self._pending[key]
+        self._under_way_count -= 1
+        self.measures.refused += 1
+        emissions: list[Emission] = []
+        self._release(emissions)
         return emissions
 
     # --- control messages ---
@@ -237,16 +313,19 @@ class Sequencer:
         return (Emission(ASK, self._way, 0),)
 
     def note(self, origin: Hops, content: tuple[int, ...]) -> Sequence[Emission]:
-        """Take a neighbour's HERE, GONE, ASK or ANSWER."""
+        """Take a neighbour's note."""
         match Note(content):
             case note if note == self._here:
                 return () if self._is_sequencer else self._change_way(origin, note)
             case note if note == GONE:
                 return self._change_way(0, GONE) if origin == self._way else ()
-            case note if note == ASK and self._is_sequencer:
-                return (Emission(ANSWER, origin, 0),)
             case note if note == ASK:
-                return self._ask(origin, is_newcomer=False)
+                is_here = self._is_sequencer
+                return (Emission(ANSWER, origin, 0),) if is_here else self._ask(origin, is_newcomer=False)
+            case note if note == NUMBER:
+                return self._requested(origin)
+            case note if note in (GRANTED, REFUSED):
+                return self._number_answered(origin, note)
             case note if note == ANSWER:
                 return self._answered(origin)
         if content[:1] == self._here.content[:1] and len(content) == HERE_LENGTH:
@@ -265,6 +344,9 @@ class Sequencer:
         others = self._links & ~(way or self._way)
         self._way = way
         self._askers.clear()
+        self._requesters.clear()
+        self._queue.extendleft(reversed(self._asked))
+        self._asked.clear()
         self._pending = {key: pending for key, pending in self._pending.items() if not pending.is_sent}
         self._under_way_count = 0
         emissions = [Emission(news, others, 0)] if others else []
@@ -286,6 +368,7 @@ class Sequencer:
                 self._control_count -= 1
         for asker in self._askers:
             asker.link &= ~hop
+        self._requesters = deque(None if link == hop else link for link in self._requesters)
         if hop == self._way:
             return self._change_way(0, GONE)
         emissions: list[Emission] = []
@@ -304,6 +387,8 @@ class Sequencer:
     def _reason(self, pending: _PendingRequest) -> str:
         if pending.is_sent:
             return "its place from the sequencer"
+        if pending.is_asked:
+            return "its number from the sequencer"
         if pending.is_control:
             return "an earlier item for the same hop"
         return "earlier requests" if self._way else "a way to the sequencer"

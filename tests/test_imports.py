@@ -46,6 +46,7 @@ PURE: Final = (
     "broker.client.session",
     "broker.client.silence",
     "broker.client.window",
+    "broker.constraint_types",
     "broker.core",
     "broker.filters",
     "broker.form",
@@ -96,6 +97,7 @@ ROOMS: Final = (
     ),
     *(
         "filters",
+        "constraint_types",
         "publication",
         "replay_messages",
         "interest_messages",
@@ -124,7 +126,8 @@ ROOMS: Final = (
 """The rooms of the broker: each uses those before it, never those behind it."""
 
 HARNESS_ROOMS: Final = (
-    *("datasets", "tables", "results", "leash", "processes", "outcomes", "overlay"),
+    *("datasets", "tables", "results", "leash", "worker_processes", "processes", "outcomes", "overlay"),
+    "node_overlay",
     *("traces", "faults", "scenarios", "simulator", "journals", "fuzz", "whole", "explorer"),
     *(
         "runs",
@@ -134,7 +137,6 @@ HARNESS_ROOMS: Final = (
         "benchmarks",
         "peers",
         "evaluation",
-        "peers",
         "commands",
         "soak",
         "attacks",
@@ -149,7 +151,9 @@ SHOWN: Final = "examples.pages"
 
 _PUBLIC: Final = frozenset(concord.__all__)
 
-PUBLIC_MODULES: Final = {f"concord.{name}" for name in ("asyncio", "plugins", "spark", "sync", "testing")}
+PUBLIC_MODULES: Final = {
+    f"concord.{name}" for name in ("asyncio", "constraints", "plugins", "spark", "sync", "testing")
+}
 """Where all that is public is, beside what `concord` has itself."""
 
 PLUGIN_INTERFACE: Final = {"ordering", "ordering.interface", "ordering.plugins", "ordering.watched"}

@@ -313,8 +313,14 @@ class Client:
         return self._shell.run(self._client.move(broker, uplink, method, on_progress))
 
     def drain(self, broker: str, on_progress: Callable[[str], None] = ignore_progress) -> dict[str, object]:
-        """Empty a broker and end it: its children move to its uplink without a gap, its clients leave."""
+        """Empty a broker and end it: its children move away without a gap, its clients leave."""
         return self._shell.run(self._client.drain(broker, on_progress))
+
+    def insert(
+        self, broker: str, between: tuple[str, str], on_progress: Callable[[str], None] = ignore_progress
+    ) -> dict[str, object]:
+        """Move a broker of the overlay between two neighbours, without a gap; return how that ended."""
+        return self._shell.run(self._client.insert(broker, between, on_progress))
 
     def brokers(self) -> list[dict[str, object]]:
         """Return the name and the address of each broker of the overlay that can be dialled."""

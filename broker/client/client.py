@@ -23,6 +23,7 @@ from broker.client.publisher import Publisher
 from broker.client.questions import BROKERS, Asked, Forgetting, Moving, Question
 from broker.client.reading import Reading
 from broker.client.replay import Replay
+from broker.client.reshaping import Moves, to_drain, to_insert
 from broker.client.seen import SeenEvents
 from broker.client.session import Session
 from broker.filters import Filter, parse
@@ -225,7 +226,7 @@ class Client:
     ) -> dict[str, object]:
         """Let a broker of the overlay move below another one, and return how that ended.
 
-        By "path" it goes up step by step while events flow, and nothing is lost; by "reattach" it detaches
+        By "path" it goes step by step while events flow, and nothing is lost; by "reattach" it detaches
         and attaches again anywhere, with a gap for what may have been missed.
 
         The "state" of the answer is "moved", "elsewhere" (another broker is its uplink now) or "refused"; its
@@ -241,23 +242,52 @@ class Client:
     async def drain(
         self, broker: str, on_progress: Callable[[str], None] = ignore_progress
     ) -> dict[str, object]:
-        """Empty a broker and end it: its children move to its uplink without a gap, then its clients leave.
+        """Empty a broker and end it: its children move away without a gap, then its clients leave.
 
-        The answer is that of a move that was refused, or its "state" is "ended".
+        They move to its uplink; those of a root move below one of them, which is the root then. The answer is
+        that of a move that was refused, or its "state" is "ended".
 
         Raises:
             RefusedError: this user may not do that.
         """
         places = await self.brokers()
-        uplink = next((str(each["uplink"]) for each in places if each["name"] == broker), "")
-        for child in [str(each["name"]) for each in places if uplink and each["uplink"] == broker]:
-            outcome = await self.move(child, uplink, "path", on_progress)
-            if outcome["state"] not in {"moved", "unknown"}:
-                return outcome
-            on_progress(str(outcome["text"]))
+        # One that has ended is still listed, and is unknown to everybody.
+        gone = [
+            each["name"]
+            for each in places
+            if each["uplink"] == broker and (await self.move(str(each["name"]), broker))["state"] == "unknown"
+        ]
+        moves = to_drain([each for each in places if each["name"] not in gone], broker)
+        outcome = await self._reshape(moves, on_progress)
+        if outcome["state"] != "moved":
+            return outcome
         moving = Moving(broker, "", "end", on_progress)
         await self._answered(moving)
         return moving.outcome
+
+    async def insert(
+        self, broker: str, between: tuple[str, str], on_progress: Callable[[str], None] = ignore_progress
+    ) -> dict[str, object]:
+        """Move a broker of the overlay between two neighbours, without a gap; return how that ended.
+
+        Raises:
+            RefusedError: this user may not move brokers.
+        """
+        moves = to_insert(await self.brokers(), broker, *between)
+        if not moves:
+            text = f"{' and '.join(between)} are no neighbours that {broker} could come between"
+            return {"state": "refused", "text": text}
+        return await self._reshape(moves, on_progress)
+
+    async def _reshape(self, moves: Moves, on_progress: Callable[[str], None]) -> dict[str, object]:
+        """Ask for moves one after the other, while none is refused; return the end of the last."""
+        outcome: dict[str, object] = {"state": "moved", "text": ""}
+        for broker, uplink in moves:
+            outcome = await self.move(broker, uplink, "path", on_progress)
+            if outcome["state"] != "moved":
+                break
+            on_progress(str(outcome["text"]))
+        return outcome
 
     async def _answered(self, question: Asked) -> None:
         self._check()

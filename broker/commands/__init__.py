@@ -26,6 +26,7 @@ COMMANDS: Final = {
     "drain": "broker.commands.drain:command",
     "explain": "broker.commands.explain:command",
     "history": "broker.commands.history:command",
+    "insert": "broker.commands.insert:command",
     "move": "broker.commands.move:command",
     "publish": "broker.commands.publish:command",
     "subscribe": "broker.commands.subscribe:command",

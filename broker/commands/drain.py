@@ -20,9 +20,9 @@ from broker.commands.move import TIMEOUT_S, conclude
 def command(connecting: Connecting, timeout_s: float, drained: str) -> None:
     """Move all children of BROKER to its uplink without a gap, then let BROKER end.
 
-    It closes the connections of its clients: those that know other brokers go there. The process of BROKER
-    ends with status 0. If a child cannot move, nothing ends. The root of a tree cannot be drained while it
-    has children. The exit status is 0 if BROKER ends, and 1 if not.
+    If BROKER is the root, they move below one of them, which is the root then. It closes the connections of
+    its clients: those that know other brokers go there. The process of BROKER ends with status 0. If a child
+    cannot move, nothing ends. The exit status is 0 if BROKER ends, and 1 if not.
     """
     late = f"{drained} is not empty after {timeout_s:g} s"
     conclude(connecting, timeout_s, lambda client: client.drain(drained, notice), late, "ended")

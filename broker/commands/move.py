@@ -46,7 +46,7 @@ def conclude(
     type=click.Choice(["path", "reattach"]),
     default="path",
     show_default=True,
-    help="Go up step by step while events flow, and lose nothing; or detach, and attach again anywhere.",
+    help="Go step by step while events flow, and lose nothing; or detach, and attach again.",
 )
 @click.option(
     "--timeout",
@@ -62,8 +62,8 @@ def command(
 ) -> None:
     """Give BROKER, with everything below it, another uplink, from anywhere in the overlay.
 
-    By "path" the new uplink must be above BROKER: above its uplink, or above that, and so on. By "reattach"
-    it may be any broker that is not below BROKER; subscribers get a gap for what they may have missed.
+    The new uplink may be any broker that is not below BROKER. By "path" nobody misses anything; by "reattach"
+    subscribers get a gap for what they may have missed.
 
     The settings of BROKER stay as they are: when it starts again, it dials its own --uplink. The exit status
     is 0 if it moved, and 1 if it did not.

@@ -20,12 +20,13 @@ from broker.core.effects import CoreEffects, ProtocolError
 from broker.core.handlers import handlers_of
 from broker.core.hops import Hop, HopTable
 from broker.core.leases import Leases, Repairs
-from broker.core.lifting import Lifts, Rising
 from broker.core.membership import Attach, Directory, Membership
 from broker.core.moves import MoveRequests
 from broker.core.pages import Collector, pages_of
 from broker.core.replays import Replays
 from broker.core.routing import RoutingState
+from broker.core.stepping import MoveSteps, Rising
+from broker.core.steps import StepParts
 from broker.core.synchronisation import Synchronisation
 from broker.core.tables import NOWHERE, RouteEntry, RoutingTables, TableView
 from broker.core.ways import Answer, WayQuestions, Ways, describe_waiting, describe_way
@@ -98,7 +99,7 @@ class BrokerCore:
         self._explained: list[WayAnswer] = []
         self._replays = Replays(self._routing, self._send, self._send_now)
         self._cache = self._replays.cache
-        self.lifts = Lifts(
+        self.steps = MoveSteps(
             self._routing,
             self._membership,
             self._synchronisation,
@@ -107,8 +108,10 @@ class BrokerCore:
             getattr(self.ordering, "watched", self.ordering),
             self._carry_out,
             self._send_now,
+            self._send,
         )
-        self.moves = MoveRequests(self._membership, self._directory.roster, self._send_now, self.lifts)
+        self._step_parts = StepParts(self.steps)
+        self.moves = MoveRequests(self._membership, self._directory.roster, self._send_now, self.steps)
         self._handlers = handlers_of(
             self._routing,
             self.leases,
@@ -116,7 +119,7 @@ class BrokerCore:
             self._membership,
             self._directory,
             self._replays,
-            (self.moves, self.lifts),
+            (self.moves, self.steps, self._step_parts),
         ) | {WayAsked: self._way_asked, WayAnswer: self._way_answered}
 
     # --- links ---
@@ -133,12 +136,12 @@ class BrokerCore:
     def open_link(self, name: str, *, uplink: bool) -> Hop:
         """Open a link to a neighbour; if it is to be the uplink, ask to be attached there (R9).
 
-        The second uplink of a child is for a step (`broker.core.lifting`).
+        The second uplink of a child is for a step (`broker.core.rising`).
         """
         link = self._hops.open(name, is_link=True)
         self.ways.hop_opened(link)
         if uplink and self.uplink is not None:
-            self.lifts.rise(link, self.uplink)
+            self._step_parts.rises.rise(link, self.uplink)
             return link
         self._membership.open(link, is_uplink=uplink)
         if not uplink:
@@ -149,7 +152,7 @@ class BrokerCore:
         """Close a link for good. A broker that loses its uplink becomes the root of its own tree (R8)."""
         if not self._hops.is_open(link):
             return
-        self.lifts.link_lost(link)
+        self._step_parts.link_lost(link)
         self._directory.link_lost(link)
         self._membership.link_lost(link)
         if self._routing.is_linked(link):
@@ -307,10 +310,10 @@ class BrokerCore:
 
     def receive(self, link: Hop, messages: Sequence[LinkMessage]) -> None:
         """Take the messages that came over a link, in their order; those of a lifted child have no effect."""
-        joining, rising = self._membership.joining, self.lifts.present
+        joining = self._membership.joining
         if link not in joining and not self._routing.is_linked(link):
-            if isinstance(rising, Rising) and link is rising.link:
-                self._arrive(rising, messages)
+            if link is self.steps.beside:
+                self._arrive(link, messages)
             return
         for kind, run in groupby(messages, _CLASS_OF):
             if kind is Publication and link not in joining:
@@ -319,23 +322,21 @@ class BrokerCore:
             for message in run:
                 if (whole := self._collector.take(message, link)) is not None:
                     self._control(link, whole)
-        if self.lifts.turned is not None:
-            self._take_arrived(self.lifts.turned)
+        if self.steps.turned is not None:
+            uplink, arrived = self.steps.turned
+            self.steps.turned = None
+            self._directory.attached(uplink)
+            self.receive(uplink, arrived)
+        if self.steps.joined is not None:
+            uplink, self.steps.joined = self.steps.joined, None
+            self.moves.attached(uplink)
 
-    def _arrive(self, rising: Rising, messages: Sequence[LinkMessage]) -> None:
+    def _arrive(self, link: Hop, messages: Sequence[LinkMessage]) -> None:
         for message in messages:
             if isinstance(message, Whereabouts):
-                self._directory.learn(message, rising.link)
-            elif self.lifts.present is rising:
-                self.lifts.arrive(message, rising)
-
-    def _take_arrived(self, uplink: Hop) -> None:
-        """Take what has come by the new link before the switch."""
-        lifts = self.lifts
-        arrived, lifts.arrived, lifts.turned = lifts.arrived, [], None
-        self._directory.attached(uplink)
-        self.receive(uplink, arrived)
-        self.moves.attached(uplink)
+                self._directory.learn(message, link)
+            elif isinstance(rising := self.steps.present, Rising) and rising.link is link:
+                self._step_parts.rises.arrive(message, rising)
 
     def _receive_whole(self, link: Hop, messages: Sequence[LinkMessage]) -> None:
         """Take messages that were deferred: they are collected, and came before those collected now."""
@@ -351,7 +352,7 @@ class BrokerCore:
         What comes in a row with one mark and one route is one call of the plugin, if it takes runs.
         """
         remember, route_of = self.ways.remember, self._routing.tables.route
-        lifts = self.lifts if self.lifts.passes else None
+        lifts = self._step_parts.lifts if self._step_parts.lifts.passes else None
         run: list[Publication] = []
         of_run, mark, is_ordered = NOWHERE, 0, False
         for publication in publications:
@@ -389,19 +390,19 @@ class BrokerCore:
         membership = self._membership
         if link in membership.joining:
             if message.__class__ is StepAsked:
-                self.lifts.asked(message, link)
+                self._step_parts.asked(message, link)
             elif verdict := membership.receive(link, message):
                 self._rejected.append((link, verdict))
         elif message.__class__ is OrderingMessage:
             self._note(message, link)
             return  # It moves no routes, so no attachment waits for it.
-        elif not self.lifts.is_outdated(message, link):
+        elif not self._step_parts.is_outdated(message, link):
             handler = self._handlers.get(message.__class__)
             if handler is None:
                 raise ProtocolError(f"{link.name} sent {type(message).__name__} over an attached link")
             handler(message, link)
-            if self.lifts.homeless is not None:
-                lost, self.lifts.homeless = self.lifts.homeless, None
+            if self.steps.homeless is not None:
+                lost, self.steps.homeless = self.steps.homeless, None
                 self.close_link(lost)
         if membership.is_due:
             self._go_on()
@@ -477,7 +478,11 @@ class BrokerCore:
             self._directory.roster,
             self._questions,
             self.moves,
-            self.lifts,
+            self.steps,
+            self._step_parts,
+            self._step_parts.rises,
+            self._step_parts.lifts,
+            self._step_parts.lowers,
             self._collector,
             self._replays,
             self._cache,
@@ -498,7 +503,7 @@ class BrokerCore:
         if subscribed:
             subscribed = replays.opened(subscribed)
         outgoing = self._hops.drain()
-        if self.lifts.is_active:
+        if self.steps.is_active:
             outgoing = self._step(outgoing)
         if replays.playbacks or replays.late:
             # A playback that overflows ends its question at the neighbours, so there may be more to send.
@@ -522,7 +527,7 @@ class BrokerCore:
             routing.subscribing.subscribed = []
             return CoreEffects([], outgoing, has_news, [], [], [], [], [], [], [], [], is_ending=False)
         effects = CoreEffects(
-            self.lifts.switched,
+            self.steps.switched,
             outgoing,
             has_news,
             routing.advertised,
@@ -535,17 +540,17 @@ class BrokerCore:
             moves.begun,
             moves.is_ending,
         )
-        replays.waiting, moves.begun, self.lifts.switched, moves.is_ending = [], [], [], False
+        replays.waiting, moves.begun, self.steps.switched, moves.is_ending = [], [], [], False
         routing.advertised, routing.subscribing.subscribed, self._explained = [], [], []
         self._attached, self._rejected = [], []
         return effects
 
     def _step(self, outgoing: Sequence[tuple[Hop, list[LinkMessage]]]) -> list[tuple[Hop, list[LinkMessage]]]:
         """Hold what may not go up, take the next part of a step, and note what has come of it."""
-        lifts = self.lifts
-        held = [*lifts.hold(outgoing), *lifts.poll()]
+        parts = self._step_parts
+        held = [*parts.rises.hold(outgoing), *parts.poll()]
         self.moves.look()
-        lifts.report(self._attached, self._rejected)
+        self.steps.report(self._attached, self._rejected)
         return held + self._hops.drain()
 
     def wanted_by(self, publication: Publication) -> int:
@@ -579,7 +584,7 @@ class BrokerCore:
             "incomplete": len(self._collector),
             "attachments": len(self._membership.attachments),
             "moves": len(self.moves),
-            "steps": self.lifts.present is not None,
+            "steps": self.steps.present is not None,
             "replays": len(self._replays),
             "waiting": self.waiting_count,
         }

@@ -3,11 +3,12 @@
 from collections.abc import Callable
 
 from broker.core.leases import Leases
-from broker.core.lifting import Lifts
 from broker.core.membership import Directory, Membership
 from broker.core.moves import MoveRequests
 from broker.core.replays import Replays
 from broker.core.routing import RoutingState
+from broker.core.stepping import MoveSteps
+from broker.core.steps import StepParts
 from broker.core.synchronisation import Synchronisation
 from broker.messages import (
     AdvertisementAcknowledged,
@@ -32,12 +33,18 @@ from broker.messages import (
     Whereabouts,
 )
 from broker.move_messages import (
+    Joined,
     Lift,
     LiftAsked,
     Lifted,
     LiftedIds,
     LiftedRoutes,
     LiftReady,
+    LowerAsked,
+    LowerCancelled,
+    Lowered,
+    LowerSettled,
+    LowerTaken,
     MoveAnswer,
     MoveAsked,
     StepCancelled,
@@ -54,10 +61,10 @@ def handlers_of(  # noqa: PLR0913, PLR0917 - one per part
     membership: Membership,
     directory: Directory,
     replays: Replays,
-    moving: tuple[MoveRequests, Lifts],
+    moving: tuple[MoveRequests, MoveSteps, StepParts],
 ) -> dict[type, Callable[..., None]]:
     """Return the handler of each message; it is called with the message and its link."""
-    moves, lifts = moving
+    moves, steps, parts = moving
     return {
         AdvertisementAdded: routing.add_advertisement,
         AdvertisementAcknowledged: routing.acknowledge_advertisement,
@@ -81,15 +88,21 @@ def handlers_of(  # noqa: PLR0913, PLR0917 - one per part
         Whereabouts: directory.learn,
         MoveAsked: moves.asked,
         MoveAnswer: moves.answered,
-        StepRefused: lifts.refuse,
-        StepCancelled: lifts.cancelled,
-        LiftAsked: lifts.lift_asked,
-        LiftReady: lifts.ready,
-        Lift: lifts.lift,
-        LiftedRoutes: lifts.lifted_routes,
-        LiftedIds: lifts.lifted_ids,
-        Lifted: lifts.lifted,
-        Switched: lifts.switched_above,
+        StepRefused: parts.rises.refuse,
+        StepCancelled: parts.cancelled,
+        LiftAsked: parts.lifts.asked,
+        LiftReady: parts.rises.ready,
+        Lift: parts.lift,
+        LiftedRoutes: steps.take_routes,
+        LiftedIds: steps.take_ids,
+        Lifted: parts.lifts.lifted,
+        Switched: parts.switched,
+        LowerAsked: parts.lowers.asked,
+        LowerCancelled: parts.lowers.cancelled,
+        Lowered: parts.lowers.lowered,
+        LowerTaken: parts.lowers.taken,
+        LowerSettled: parts.lowers.settled,
+        Joined: parts.rises.joined,
         ReplayAsked: replays.asked,
         ReplayReady: replays.ready,
         ReplayMore: replays.more,

@@ -408,11 +408,18 @@ class Membership:
         self.attachments.brokers -= gone
         return gone
 
+    def lower(self, child: Hop, sibling: Hop) -> frozenset[str]:
+        """Let the brokers of a child be below another child; return them."""
+        moved = self._below.pop(child)
+        self._below[sibling] |= moved
+        return moved
+
     def take_over(self, child: Hop, parent: Hop, brokers: frozenset[str]) -> None:
         """Let these brokers be below a child that was below another one."""
         self.joining.pop(child, None)
         self._below[parent] = self._below.get(parent, frozenset()) - brokers
         self._below[child] = brokers
+        self.attachments.brokers |= brokers
         self._has_news = True
 
     def towards(self, name: str) -> Hop | None:

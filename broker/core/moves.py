@@ -18,8 +18,8 @@ from attrs import Factory, define
 
 from broker.core.effects import Destination
 from broker.core.hops import Hop
-from broker.core.lifting import Lifts
 from broker.core.membership import Membership
+from broker.core.stepping import MoveSteps
 from broker.healing import Roster
 from broker.lines import json_line
 from broker.messages import WayAnswer
@@ -49,7 +49,7 @@ class MoveRequests:
     _membership: Membership
     _roster: Roster
     _send: Callable[[Hop, MoveAsked | MoveAnswer], None]
-    _lifts: Lifts
+    _steps: MoveSteps
     present: MoveAsked | None = None
     _queued: list[MoveAsked] = Factory(list)
     begun: list[Destination] = Factory(list)
@@ -104,7 +104,7 @@ class MoveRequests:
 
     def _next(self, message: MoveAsked) -> Destination | None:
         """Return the next broker to dial, if there is a way."""
-        uplink = self._step_up(message.uplink) if message.method == PATH else message.uplink
+        uplink = self._next_step(message.uplink) if message.method == PATH else message.uplink
         if not uplink:
             return None
         return Destination(uplink, self._roster.address_of(uplink), message.method == PATH, self._attempts)
@@ -122,8 +122,10 @@ class MoveRequests:
             self._end(message, "refused", f"{QUEUED_MAX} moves of {self._name} wait already")
 
     def _take_end(self, message: MoveAsked) -> None:
-        """Let this broker end for good, if nobody depends on it."""
-        if children := self._membership.children:
+        """Let this broker end for good, if nobody depends on it; the only child of a root succeeds it."""
+        children = self._membership.children
+        is_heir_left = self._membership.attachments.uplink is None and len(children) == 1
+        if children and not is_heir_left:
             self._end(message, "refused", f"{', '.join(sorted(children))} is still below {self._name}")
         elif self.present is not None:
             self._end(message, "refused", f"{self._name} moves below {self.present.uplink}")
@@ -145,21 +147,27 @@ class MoveRequests:
         """Take the next step towards the new uplink, or detach and dial it."""
         destination = self._next(message)
         if destination is None:
-            self._over("refused", f"{message.uplink} is not above {self._name} any more")
+            self._over("refused", f"{self._name} knows no way to {message.uplink} any more")
             return
         self.begun.append(destination)
         if not self._attempts:
-            how = "goes up to" if destination.is_step else "detaches and dials"
+            how = "goes to" if destination.is_step else "detaches and dials"
             self._answer(message, "begun", f"{self._name} {how} {destination.uplink}", more=True)
 
-    def _step_up(self, uplink: str) -> str:
-        """Return the broker above the uplink, if the way to the new uplink leads there, or ""."""
-        above = self._roster.ancestors(self._name)[1:]
-        return above[0] if uplink in above and self._roster.address_of(above[0]) else ""
+    def _next_step(self, uplink: str) -> str:
+        """Return the next uplink on the way: another child of the uplink, or the broker above it, or ""."""
+        parent, *above = self._roster.ancestors(self._name) or [""]
+        way = [uplink, *self._roster.ancestors(uplink)]
+        following = way[way.index(parent) - 1] if parent in way[1:] else "".join(above[:1])
+        return following if self._roster.address_of(following) else ""
 
     def look(self) -> None:
-        """Take notice of a step that was refused."""
-        text, self._lifts.refused = self._lifts.refused, ""
+        """Take notice of a step that waits, or was refused."""
+        at, self._steps.queued = self._steps.queued, ""
+        if at and self.present is not None:
+            text = f"{self._name} waits: another step goes on at {at}"
+            self._answer(self.present, "queued", text, more=True)
+        text, self._steps.refused = self._steps.refused, ""
         if text:
             self.refused(text)
 
@@ -193,9 +201,9 @@ class MoveRequests:
             text = f"{uplink} is below {name}: the overlay would have a cycle"
         elif not self._roster.address_of(uplink):
             text = f"{name} knows no address of a broker {uplink}"
-        elif method == PATH and not self._step_up(uplink):
-            text = f"{uplink} is not above {name}: without a gap a broker moves up only, so try 'reattach'"
-        elif method == PATH and (why := self._lifts.inability()):
+        elif method == PATH and not self._next_step(uplink):
+            text = f"{name} knows no way to {uplink} step by step, so try 'reattach'"
+        elif method == PATH and (why := self._steps.inability()):
             text = f"{name} stays where it is: {why}"
         return text
 

@@ -3,11 +3,11 @@
 One box covers another iff each of its sides covers the other's; two overlap iff all the sides they share do.
 What disjunctions of them cover, and their canonical form, is in `disjunctions`.
 
-Law: two constraints are compared by the one of the greater `width`: it knows what the narrower ones are.
+Law: two constraints are intersected by the one of the greater `width`: it knows what the narrower ones are.
 """
 
 from operator import itemgetter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from broker.filters.limits import (
     COMPARING_STEPS,
@@ -28,13 +28,22 @@ Position = tuple[tuple[str, tuple[int, float], str], ...]
 
 EVERYTHING: "Conjunction" = ()
 
+CALLS_WIDTH: Final = 2
+"""The width of constraints that call predicates of constraint types, with other demands beside."""
+
 COPIED_A_STEP = 4
 """Constraints copied from one box to another."""
 
 
 def covers(one: "Constraint", other: "Constraint") -> bool:
     """Return whether everything that satisfies the other satisfies the first."""
-    return one.covers(other)
+    return one.covers(other) or (other.width == CALLS_WIDTH and _covers_beside(one, other))
+
+
+def _covers_beside(one: "Constraint", other: "Constraint") -> bool:
+    """Return whether the first covers what stands beside the calls of the other."""
+    beside: Constraint | None = getattr(other, "beside", None)
+    return beside is not None and one.covers(beside)
 
 
 def overlaps(one: "Constraint", other: "Constraint") -> bool:
@@ -73,7 +82,10 @@ def conjunction_covers(one: "Conjunction", other: "Mapping[str, Constraint]") ->
     """Return whether every event that satisfies the other satisfies the first."""
     for name, constraint in one:
         narrower = other.get(name)
-        if narrower is None or not constraint.covers(narrower):
+        if narrower is None or not (
+            constraint.covers(narrower)
+            or (narrower.width == CALLS_WIDTH and _covers_beside(constraint, narrower))
+        ):
             return False
     return True
 
@@ -85,7 +97,10 @@ def covers_within(one: "Conjunction", other: "Mapping[str, Constraint]", steps: 
         if narrower is None:
             return False
         steps.take(covering_steps(constraint, narrower))
-        if not constraint.covers(narrower):
+        if not (
+            constraint.covers(narrower)
+            or (narrower.width == CALLS_WIDTH and _covers_beside(constraint, narrower))
+        ):
             return False
     return True
 

@@ -11,8 +11,8 @@ Laws:
 Every type has the operations `accepts`, `intersect`, `covers`, `overlaps`, `complement` (within the type),
 `printed`, `rank`, its costs (`weight`, `trying`, `shaping`, `parts`), and its `width`: those that reach over
 several types of value are wider, and know the narrower ones. Each type of value has one `unite`. Numbers,
-texts, lists and what contains texts have files of their own. The functions here define what holds across
-types.
+texts, lists, what contains texts and what constraint types demand have files of their own. The functions here
+define what holds across types.
 
 A conjunction is a box, with one side for each attribute it names: see `conjunctions`.
 """
@@ -22,7 +22,7 @@ from typing import ClassVar
 
 from attrs import frozen
 
-from broker.filters import numbers, text_unions
+from broker.filters import numbers, own, text_unions
 from broker.filters.conjunctions import (
     EVERYTHING,
     conjunction,
@@ -41,6 +41,7 @@ from broker.filters.containing import Containing
 from broker.filters.limits import Steps
 from broker.filters.lists import ListPattern
 from broker.filters.numbers import NumberRange, NumberSet
+from broker.filters.own import OwnPattern
 from broker.filters.presence import AnyValue, NotNull, Null
 from broker.filters.texts import TextPattern, TextSet
 from broker.filters.values import Number, Value, listed
@@ -58,6 +59,7 @@ __all__ = [
     "Number",
     "NumberRange",
     "NumberSet",
+    "OwnPattern",
     "TextPattern",
     "TextSet",
     "Truths",
@@ -148,6 +150,7 @@ Constraint = (
     | Truths
     | ListPattern
     | Containing
+    | OwnPattern
 )
 Conjunction = tuple[tuple[str, Constraint], ...]
 Box = dict[str, Constraint]
@@ -168,5 +171,6 @@ def unite_types(constraints: list[Constraint], steps: Steps | None = None) -> li
         *numbers.unite(constraints),
         *text_unions.unite(constraints, steps),
         *_united_truths(constraints),
+        *own.unite(constraints),
         *dict.fromkeys(each for each in constraints if isinstance(each, Null | ListPattern | Containing)),
     ]

@@ -32,7 +32,9 @@ from broker.filters.constraints import (
     ListPattern,
     NotNull,
     Null,
+    OwnPattern,
     TextPattern,
+    covers,
     covers_within,
     intersect,
     overlap_within,
@@ -266,7 +268,7 @@ def _can_help(one: Conjunction, box: Box, steps: Steps) -> bool:
         steps.take(shaping_steps(side, constraint))
         if not overlaps(side, constraint):
             return False
-        if not constraint.covers(side) and not _can_cut(side, constraint):
+        if not covers(constraint, side) and not _can_cut(side, constraint):
             return False
     return True
 
@@ -275,6 +277,8 @@ def _can_cut(side: Constraint, away: Constraint) -> bool:
     """Return whether what a constraint leaves of a side that it does not cover can be written."""
     if isinstance(side, AnyValue):
         return isinstance(away, Null | NotNull)
+    if isinstance(away, OwnPattern):
+        return isinstance(side, OwnPattern) and side.has_types_of(away)
     return not isinstance(side, NotNull) and not (isinstance(away, ListPattern) and away.every)
 
 
@@ -284,7 +288,7 @@ def _divided(box: Box, union: list[Conjunction], steps: Steps) -> list[Box]:
     for name, side in box.items():
         types = _by_type(side)
         if types and any(
-            not constraint.covers(side) for one in union for each, constraint in one if each == name
+            not covers(constraint, side) for one in union for each, constraint in one if each == name
         ):
             steps.take(len(types) * len(pieces) * len(box))
             pieces = [{**piece, name: each} for piece in pieces for each in types]

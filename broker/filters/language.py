@@ -27,6 +27,7 @@ from broker.filters.constraints import (
     Constraint,
     Containing,
     ListPattern,
+    OwnPattern,
     conjunction,
     intersect,
     intersection,
@@ -49,6 +50,7 @@ from broker.filters.errors import (
 )
 from broker.filters.filter import Filter, with_printable_text
 from broker.filters.limits import (
+    CALLS_LIMIT,
     CONDITIONS_LIMIT,
     CONJUNCTIONS_LIMIT,
     CONSTRAINT_STEPS,
@@ -72,7 +74,14 @@ from broker.filters.list_predicates import (
     quantified,
     quantifier,
 )
-from broker.filters.predicates import comparison, no_condition, test, too_many_conditions, too_many_parts
+from broker.filters.predicates import (
+    comparison,
+    no_condition,
+    test,
+    too_many_calls,
+    too_many_conditions,
+    too_many_parts,
+)
 from broker.filters.syntax import SHOWN, NodeError
 
 MERGING_POINT = 4 * CONJUNCTIONS_LIMIT
@@ -445,7 +454,13 @@ def _charged(node: ast.expr) -> Iterator[None]:
 
 
 def _check_parts(node: ast.expr, name: str, constraints: Sequence[Constraint]) -> None:
-    """Refuse what names too many parts of a text or list, which are compared in pairs."""
+    """Refuse too many calls, or parts of a text or list: all are compared in pairs."""
+    calls = [each for each in constraints if isinstance(each, OwnPattern)]
+    if calls:
+        count = sum(each.contents_count for each in calls)
+        if count > CALLS_LIMIT:
+            raise NodeError(PARTS, node, too_many_calls(name, count))
+        constraints = [each.beside if isinstance(each, OwnPattern) else each for each in constraints]
     if any(isinstance(each, ListPattern) for each in constraints):
         lists = [each.as_list if isinstance(each, Containing) else each for each in constraints]
         count = sum(each.parts for each in lists)

@@ -43,6 +43,9 @@ and every event of that attribute is searched for each."""
 CONDITIONS_LIMIT = 32
 """Constraints on the elements of one list in one conjunction, for the same reasons; dearer than texts."""
 
+CALLS_LIMIT = 32
+"""Calls of constraint types on one attribute in one conjunction: they are compared in pairs."""
+
 EXPANDING_STEPS: Final = 60_000
 """For the alternatives of one text that are multiplied and written out: 256 conjunctions of 8 attributes.
 What is in proportion to the text is not counted here; it takes up to three times as many."""

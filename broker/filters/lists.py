@@ -10,7 +10,8 @@ Laws:
   and what only several conditions contradict together as satisfiable. That is the safe side (`covers` false,
   `overlaps` true).
 * A condition that follows from another one is not listed, nor is a length that follows from the conditions.
-* An element that is a map has no value of its own: it satisfies `SELF` only where anything but null does.
+* An element that is a map has no value of its own: it satisfies `SELF` only where anything but null does,
+  or what a constraint type demands of maps.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator
@@ -24,6 +25,7 @@ from broker.filters.conjunctions import (
     EVERYTHING,
     conjunction,
     conjunction_covers,
+    covers,
     intersection,
     overlaps,
 )
@@ -240,7 +242,12 @@ def demands_equality(condition: Alternatives) -> bool:
 
 def _is_visible(one: "Conjunction") -> bool:
     """Return whether an element has to have some value or path: a map has no value that is not null."""
-    return bool(one) and not (one[0][0] == SELF and isinstance(one[0][1], NotNull))
+    return bool(one) and not (one[0][0] == SELF and _may_be_map(one[0][1]))
+
+
+def _may_be_map(constraint: "Constraint") -> bool:
+    """Return whether a map may satisfy what is not only that something is there."""
+    return isinstance(constraint, NotNull) or getattr(constraint, "kind", None) == "map"
 
 
 def satisfies(element: "Value", condition: Alternatives) -> bool:
@@ -262,14 +269,14 @@ def without_existence(one: "Conjunction") -> "Conjunction":
 
 def is_possible(one: "Conjunction") -> bool:
     """Return whether an element may satisfy it: a map has no value of its own, all else no paths."""
-    return len(one) < 2 or one[0][0] != SELF or isinstance(one[0][1], NotNull)  # noqa: PLR2004 - one side fits itself
+    return len(one) < 2 or one[0][0] != SELF or _may_be_map(one[0][1])  # noqa: PLR2004 - one side fits itself
 
 
 def alternatives_cover(one: Alternatives, other: Alternatives) -> bool:
     """Return whether each alternative of the other is covered by one of the first."""
     match one, other:
         case (((name, wide),),), (((path, narrow),),):
-            return wide.covers(narrow) if name == path else name == SELF and isinstance(wide, NotNull)
+            return covers(wide, narrow) if name == path else name == SELF and isinstance(wide, NotNull)
     return all(any(conjunction_covers(mine, _sides(theirs)) for mine in one) for theirs in other)
 
 

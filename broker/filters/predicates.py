@@ -14,8 +14,9 @@ from itertools import chain
 from broker.filters.constraints import AnyValue, Box, Constraint, NotNull, Null, NumberRange, TextPattern
 from broker.filters.containing import containing
 from broker.filters.errors import CONJUNCTIONS, PARTS, PREDICATE
-from broker.filters.limits import CONDITIONS_LIMIT, CONJUNCTIONS_LIMIT, PARTS_LIMIT
+from broker.filters.limits import CALLS_LIMIT, CONDITIONS_LIMIT, CONJUNCTIONS_LIMIT, PARTS_LIMIT
 from broker.filters.list_predicates import boxes_of, intersection_test, is_call, length, membership, subset
+from broker.filters.own_predicates import own_call
 from broker.filters.syntax import SHOWN, NodeError, attribute_name, equal, literal, one_of, text_literal
 from broker.filters.texts import text_pattern
 from broker.filters.values import Scalar, canonical_number
@@ -146,7 +147,7 @@ def test(node: ast.Call | ast.BinOp, *, negated: bool) -> list[Box]:
 
 
 def _call(node: ast.Call, *, negated: bool) -> list[Box]:
-    """Read `exists(x)`, `x.startswith(...)` or `x.endswith(...)`."""
+    """Read `exists(x)`, `x.startswith(...)`, `x.endswith(...)`, or a call of a constraint type."""
     function = node.func
     if isinstance(function, ast.Name) and function.id == "exists":
         name = attribute_name(node.args[0]) if len(node.args) == 1 and not node.keywords else None
@@ -160,12 +161,7 @@ def _call(node: ast.Call, *, negated: bool) -> list[Box]:
         affixes = _affixes(node, f"{name}.{function.attr}")
         _check_count(node, name, affixes, function.attr, negated=negated)
         return boxes_of(name, _affixed(affixes, function.attr, negated=negated))
-    raise NodeError(
-        PREDICATE,
-        node,
-        f"'{SHOWN}' cannot be called; only any, all, exists(x), x.startswith('...'), x.endswith('...') can",
-        function,
-    )
+    return own_call(node, negated=negated)
 
 
 def _check_count(node: ast.Call, name: str, affixes: Sequence[str], method: str, *, negated: bool) -> None:
@@ -185,6 +181,11 @@ def too_many_parts(name: str, count: int) -> str:
         f"{count} substrings and unwanted suffixes of {name}, {PARTS_LIMIT} are allowed in one conjunction;"
         " name fewer"
     )
+
+
+def too_many_calls(name: str, count: int) -> str:
+    """Word the error for too many calls of constraint types."""
+    return f"{count} calls on {name}, {CALLS_LIMIT} are allowed in one conjunction; name fewer"
 
 
 def too_many_conditions(name: str, count: int) -> str:

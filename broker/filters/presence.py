@@ -17,7 +17,7 @@ class AnyValue:
     It reaches over all types of value, and not-a-number satisfies it.
     """
 
-    width: ClassVar[int] = 3
+    width: ClassVar[int] = 4
     weight: ClassVar[int] = 0
     trying: ClassVar[int] = 0
     shaping: ClassVar[int] = 0
@@ -56,7 +56,7 @@ class AnyValue:
 class NotNull:
     """The attribute exists, with any value but null: `x is not None`. Not-a-number satisfies it."""
 
-    width: ClassVar[int] = 2
+    width: ClassVar[int] = 3
     weight: ClassVar[int] = 0
     trying: ClassVar[int] = 0
     shaping: ClassVar[int] = 0

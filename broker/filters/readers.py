@@ -30,6 +30,7 @@ from broker.filters.constraints import (
     Number,
     NumberRange,
     NumberSet,
+    OwnPattern,
     TextPattern,
     TextSet,
     Truths,
@@ -102,7 +103,7 @@ def _selectivity(item: tuple[str, Constraint]) -> int:
     _, constraint = item
     if isinstance(constraint, TextSet | NumberSet):
         return 0
-    return 2 if isinstance(constraint, TextPattern | ListPattern | Containing) else 1
+    return 2 if isinstance(constraint, TextPattern | ListPattern | Containing | OwnPattern) else 1
 
 
 def reader(name: str, constraint: Constraint) -> Matcher:  # noqa: C901, PLR0911 - a table, a row each
@@ -128,6 +129,8 @@ def reader(name: str, constraint: Constraint) -> Matcher:  # noqa: C901, PLR0911
             return _list_pattern(name, constraint)
         case Containing():
             return _containing(name, constraint)
+        case OwnPattern():
+            return _own_pattern(name, constraint)
 
 
 def _text_set(name: str, values: frozenset[str]) -> Matcher:
@@ -266,6 +269,14 @@ def _containing(name: str, constraint: Containing) -> Matcher:
         return True
 
     return test
+
+
+def _own_pattern(name: str, constraint: OwnPattern) -> Matcher:
+    accepts = constraint.accepts
+    if name == SELF:
+        # An element that is a map has no entry of its own, and may be what the constraint is about.
+        return lambda attributes: accepts(attributes.get(SELF, attributes))
+    return lambda attributes: name in attributes and accepts(attributes[name])
 
 
 def _text_pattern(name: str, pattern: TextPattern) -> Matcher:

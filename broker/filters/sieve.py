@@ -26,6 +26,7 @@ from broker.filters.constraints import (
     Null,
     NumberRange,
     NumberSet,
+    OwnPattern,
     TextPattern,
     TextSet,
 )
@@ -109,6 +110,8 @@ class _SieveSide:
                 return self.wide | self.numbers.around(*_number_extent(constraint))
             case TextSet() | TextPattern():
                 return self.wide | self.texts.around(*_text_extent(constraint))
+            case OwnPattern():
+                return self.named
             case _:
                 return self.wide | self.kinds.get(type(constraint), 0)
 
@@ -121,7 +124,7 @@ class _SieveSide:
                 return self.wide | self.texts.touching(*_text_extent(constraint))
             case Null():
                 return self.kinds.get(Null, 0) | self.kinds.get(AnyValue, 0)
-            case AnyValue() | NotNull() | Containing():
+            case AnyValue() | NotNull() | Containing() | OwnPattern():
                 return self.named
             case _:
                 return self.wide | self.kinds.get(type(constraint), 0)

@@ -12,7 +12,7 @@ Laws:
 * A condition that several elements satisfy is found once.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterator
 from typing import Generic
 
 from attrs import define, evolve, field
@@ -79,9 +79,16 @@ class Elements(Generic[Key]):
         if value.__class__ is not list:
             return
         satisfied: list[ElementCondition] = []
-        if self._texts_count:
-            for found in self._found(value):
-                satisfied += found
+        by_text = self._by_text
+        if by_text:
+            try:
+                found = by_text.keys() & value
+            except TypeError:  # Lists and maps have no hash.
+                found = by_text.keys() & [each for each in value if each.__class__ is str]
+            if len(found) == 1:
+                satisfied += by_text[found.pop()]
+            elif found:
+                satisfied += self._in_order(found, value)
         if len(self._wanted) > self._texts_count:
             match = self._index.match
             for element in value:
@@ -89,13 +96,11 @@ class Elements(Generic[Key]):
         if satisfied:
             pending += map(self._buckets.__getitem__, dict.fromkeys(satisfied))
 
-    def _found(self, elements: list[Value]) -> Iterable[dict[ElementCondition, None]]:
-        """Return what is wanted of each text among the elements."""
-        find = self._by_text.get
-        try:
-            return [*filter(None, map(find, elements))]  # type: ignore[arg-type]  # no key is anything but text
-        except TypeError:  # Lists and maps have no hash.
-            return [*filter(None, map(find, (each for each in elements if each.__class__ is str)))]
+    def _in_order(self, found: set[str], elements: list[Value]) -> Iterator[ElementCondition]:
+        """Yield what is wanted of each of these texts, in the order of the elements: a set has none."""
+        for each in elements:
+            if each.__class__ is str and each in found:
+                yield from self._by_text[each]
 
     def _condition(self, constraint: Constraint) -> Alternatives:
         """Return the condition by which an entry is looked up here; others were on the way."""

@@ -10,9 +10,9 @@ Laws:
 """
 
 from collections.abc import Callable
-from typing import Generic
+from typing import Final, Generic
 
-from attrs import define, field, frozen
+from attrs import define, field
 
 from broker.filters.constraints import (
     AnyValue,
@@ -24,6 +24,7 @@ from broker.filters.constraints import (
     Number,
     NumberRange,
     NumberSet,
+    OwnPattern,
     TextPattern,
     TextSet,
     Truths,
@@ -43,6 +44,7 @@ from broker.matching.bucket import (
     Structure,
     lookups_of,
 )
+from broker.matching.called import Called
 from broker.matching.elements import Containers, Elements
 from broker.matching.equality import Equality, Presence
 from broker.matching.ranges import Grids, Rays
@@ -50,7 +52,11 @@ from broker.matching.ranges import Grids, Rays
 Kind = Callable[[Filing[Key]], Structure[Key]]
 
 
-@frozen
+_BEST: Final = frozenset({TextSet, NumberSet})
+"""Nothing is more selective: no other choice has to be looked at."""
+
+
+@define(eq=False)
 class SplitChoice(Generic[Key]):
     """One attribute, what the entry demands of it, and the structure for that.
 
@@ -66,6 +72,9 @@ class SplitChoice(Generic[Key]):
 
 def choose(entry: IndexEntry[Key], path: Path) -> SplitChoice[Key] | None:
     """The best choice among the attributes that were not looked up yet; None if there are none left."""
+    for name, constraint in entry.conjunction:
+        if type(constraint) in _BEST and name not in path.used:
+            return SplitChoice(0, name, constraint, Equality, exact=True)
     best: SplitChoice[Key] | None = None
     for name, constraint in entry.conjunction:
         turn = path.lookups.count(name)
@@ -76,7 +85,7 @@ def choose(entry: IndexEntry[Key], path: Path) -> SplitChoice[Key] | None:
     return best
 
 
-def _classify(name: str, constraint: Constraint, turn: int) -> SplitChoice[Key]:  # noqa: C901, PLR0911 - a table, a row each
+def _classify(name: str, constraint: Constraint, turn: int) -> SplitChoice[Key]:  # noqa: C901, PLR0911, PLR0912 - a table, a row each
     """Return how selective a lookup is likely to be, and the structure for it."""
     match constraint:
         case TextSet() | NumberSet():
@@ -104,6 +113,10 @@ def _classify(name: str, constraint: Constraint, turn: int) -> SplitChoice[Key]:
             return SplitChoice(6, name, constraint, Rays, exact=True)
         case NumberRange() | TextPattern() | ListPattern() | Containing():
             return SplitChoice(7, name, constraint, Presence)
+        case OwnPattern(TextPattern() as beside) if prefix_of(beside):
+            return SplitChoice(1, name, beside, prefixes)
+        case OwnPattern():
+            return SplitChoice(5, name, constraint, Called)
         case NotNull():
             return SplitChoice(8, name, constraint, Presence)
         case AnyValue():

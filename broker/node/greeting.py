@@ -81,7 +81,7 @@ class GreetingContext:
     @property
     def beside(self) -> LinkSession | None:
         """The link that is to take the place of the uplink's in a step, if one is open."""
-        hop = self.exchange.core.lifts.beside
+        hop = self.exchange.core.steps.beside
         return next((each for each in self._uplinks() if each.hop is hop), None)
 
     def _uplinks(self) -> list[LinkSession]:

@@ -21,7 +21,7 @@ from typing import Final, Protocol, cast
 from attrs import define, field
 
 from broker.core import Hop, ProtocolError
-from broker.core.lifting import BROKEN, LEFT_OVER
+from broker.core.stepping import BROKEN, LEFT_OVER
 from broker.messages import Acknowledge, Fault, Grant, LinkMessage, Ping, Pong, Publication
 from broker.node.connection import OUTBOX_BYTES, Connection, fault_of
 from broker.node.credit import CreditBatch, CreditWindow

@@ -46,6 +46,7 @@ from broker.filters.constraints import (
     Number,
     NumberRange,
     NumberSet,
+    OwnPattern,
     TextPattern,
     TextSet,
     Truths,
@@ -107,6 +108,8 @@ def _value(constraint: Constraint) -> Value:
             values = _texts(constraint.as_text)
         case ListPattern():
             values = (_list(constraint),)
+        case OwnPattern():
+            values = constraint.examples()
     return next(filter(constraint.accepts, values), MISSING)
 
 
@@ -198,8 +201,10 @@ def covers_transitively(one: Filter) -> bool:
     """
     if len(one.conjunctions) != 1:
         return False
-    patterns = [each for _, each in one.conjunctions[0] if isinstance(each, TextPattern)]
-    return all(each.is_bare_prefix() for each in patterns)
+    return all(
+        not isinstance(each, OwnPattern) and (not isinstance(each, TextPattern) or each.is_bare_prefix())
+        for _, each in one.conjunctions[0]
+    )
 
 
 def maximal(items: Iterable[Item]) -> list[Item]:

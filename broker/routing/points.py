@@ -24,6 +24,7 @@ from broker.filters.constraints import (
     Number,
     NumberRange,
     NumberSet,
+    OwnPattern,
     TextPattern,
     TextSet,
     Truths,
@@ -108,7 +109,7 @@ class PointAxis(Generic[Key]):
             case Null() | ListPattern():
                 label = _NULL if isinstance(constraint, Null) else _LIST
                 return len(self._keys.get(label, ()))
-            case AnyValue() | NotNull() | Containing():
+            case AnyValue() | NotNull() | Containing() | OwnPattern():
                 return self.count
 
     def found(self, constraint: Constraint) -> Iterator[dict[Key, Witness]]:
@@ -123,7 +124,7 @@ class PointAxis(Generic[Key]):
                 labels = self._texts.islice(*self._text_positions(constraint))
             case Null() | ListPattern():
                 labels = (_NULL if isinstance(constraint, Null) else _LIST,)
-            case AnyValue() | NotNull() | Containing():
+            case AnyValue() | NotNull() | Containing() | OwnPattern():
                 labels = self._keys
         for each in labels:
             keys = self._keys.get(each)

@@ -22,6 +22,7 @@ from broker.filters.constraints import (
     Null,
     NumberRange,
     NumberSet,
+    OwnPattern,
     TextPattern,
     TextSet,
     Truths,
@@ -42,6 +43,7 @@ _RELATED: Final[dict[type[Constraint], tuple[type[Constraint], ...]]] = {
     ListPattern: (ListPattern,),
     NotNull: (Null,),
     Null: (NotNull,),
+    OwnPattern: (OwnPattern,),
     Containing: (),
     AnyValue: (),
 }

@@ -9,6 +9,7 @@ from attrs import field, frozen
 
 from broker.addresses import Address
 from broker.errors import ConcordError
+from broker.filters.installed import announced as constraint_types
 from broker.leases import REFRESHES, Terms
 from broker.node import NodeConfig
 from broker.node.access import Access
@@ -149,7 +150,8 @@ class Settings:
     def manner(self) -> str:
         """Every setting that two neighbours must share, in words: they agree if these are equal.
 
-        Raises `UnknownOrderingError` if the ordering plugin is not installed.
+        Raises `UnknownOrderingError` if the ordering plugin is not installed, `ConstraintTypeError` if a
+        constraint type cannot be used.
         """
         options = [f"{key}={value}" for key, value in sorted(self.ordering_options.items())]
         terms = self.terms
@@ -161,6 +163,7 @@ class Settings:
                 f"routing {self.routing}",
                 f"link timeout {self.link_timeout_s:g} s",
                 f"lease {lease}",
+                f"constraint types {constraint_types()}",
             )
         )
 

@@ -1,13 +1,13 @@
 """Filters as plain values. Reading them takes a fraction of the time of parsing their text.
 
 A filter is its source (or None) and its conjunctions; a conjunction is names and constraints in turn, and a
-constraint is its class, by index in `CLASSES`, and its fields. Sets are written in order, and a condition on
-the elements of a list as conjunctions.
+constraint is its class, by index in `CLASSES`, and its fields. Sets are written in order, a condition on the
+elements of a list as conjunctions, and what a constraint type demands as the calls that demand it.
 """
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Final, cast
+from typing import TYPE_CHECKING, Final, cast
 
 import attrs
 
@@ -21,15 +21,21 @@ from broker.filters.constraints import (
     Null,
     NumberRange,
     NumberSet,
+    OwnPattern,
     TextPattern,
     TextSet,
     Truths,
 )
+from broker.filters.installed import type_of
 from broker.filters.lists import Alternatives, printed_condition
+from broker.filters.own import OwnPart
+
+if TYPE_CHECKING:
+    from broker.filters.values import Scalar
 
 CLASSES: Final[tuple[type, ...]] = (
     *(AnyValue, NumberSet, NumberRange, TextSet, TextPattern, Truths),
-    *(NotNull, Null, ListPattern, Containing),
+    *(NotNull, Null, ListPattern, Containing, OwnPattern),
 )
 """Every kind of constraint. Others may follow, none may move."""
 
@@ -56,8 +62,17 @@ def _constraint_values(constraint: Constraint) -> Values:
     if isinstance(constraint, ListPattern):
         conditions = constraint.some, constraint.every, constraint.none
         return [_CODE_OF[kind], constraint.low, constraint.high, *map(_conditions_values, conditions)]
+    if isinstance(constraint, OwnPattern):
+        parts = [_part_values(each) for each in constraint.parts_by_type]
+        return [_CODE_OF[kind], _constraint_values(constraint.beside), parts]
     fields = [getattr(constraint, name) for name in _NAMES[kind]]
     return [_CODE_OF[kind], *[sorted(each) if type(each) is frozenset else each for each in fields]]
+
+
+def _part_values(part: OwnPart) -> Values:
+    contents = part.in_order(part.wanted), part.in_order(part.unwanted)
+    calls = [[part.own.printed(content) for content in each] for each in contents]
+    return [part.type.name, *([[name, *arguments] for name, arguments in each] for each in calls)]
 
 
 def _conditions_values(conditions: frozenset[Alternatives]) -> Values:
@@ -90,8 +105,24 @@ def _constraint_from(values: Values) -> Constraint:
         _, low, high, *conditions = values
         some, every, none = (_conditions_from(cast("list[list[Values]]", each)) for each in conditions)
         return ListPattern(cast("int", low), cast("int | None", high), some, every, none)
+    if CLASSES[cast("int", values[0])] is OwnPattern:
+        _, beside, parts = cast("tuple[int, Values, list[Values]]", values)
+        return OwnPattern(_constraint_from(beside), tuple(map(_part_from, parts)))
     fields = [frozenset(each) if type(each) is list else each for each in values[1:]]
     return cast("Constraint", CLASSES[cast("int", values[0])](*fields))
+
+
+def _part_from(values: Values) -> OwnPart:
+    name, *calls = cast("tuple[str, list[Values], list[Values]]", tuple(values))
+    asked = type_of(name)
+    wanted, unwanted = (
+        frozenset(
+            asked.own.parse(cast("str", predicate), cast("list[Scalar]", arguments))
+            for predicate, *arguments in each
+        )
+        for each in calls
+    )
+    return OwnPart(asked, wanted, unwanted)
 
 
 def _conditions_from(conditions: Sequence[Sequence[Values]]) -> frozenset[Alternatives]:

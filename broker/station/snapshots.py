@@ -24,7 +24,8 @@ from broker.routing import DEFAULT, Routing
 from broker.station.inputs import FORMAT as RECORD_FORMAT
 from broker.station.inputs import Begun
 from broker.station.station import Station
-from broker.station.values import ValueReader, Writer
+from broker.station.value_reader import ValueReader
+from broker.station.values import Writer
 from broker.wire import WireError
 from broker.wire.cbor import KNOWN_TAGS
 from ordering.interface import Context, OrderingFactory

@@ -13,16 +13,16 @@ reader and writer have already, by its index among the parts.
 
 Laws.
 
-1. Written by `Writer`, read by `ValueReader`: the same graph, containers in the same order. Sets have none.
+1. Written by `Writer`, read by `ValueReader` (in `value_reader`): the same graph, containers in the same
+   order. Sets have none.
 2. A value that cannot be written (a function, a file, a class) is an error when the snapshot is taken, never
    when it is needed.
 3. A class is read only if it is known: it is in a package that was allowed, has been imported there, and has
    the fields that were written.
 """
 
-import sys
 from collections import Counter, OrderedDict, deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
 from typing import Any, Final
 
@@ -32,8 +32,8 @@ from broker.core import Hop
 from broker.errors import StationError
 from broker.filters import Filter
 from broker.messages import Publication
-from broker.station.filter_values import filter_from, values_of
-from broker.station.inputs import frame_of, read_frames
+from broker.station.filter_values import values_of
+from broker.station.inputs import frame_of
 
 PLAIN: Final = frozenset({type(None), bool, int, float, str, bytes})
 
@@ -43,10 +43,6 @@ KNOWN, OBJECT, HOP, FILTER, PUBLICATION, PART = range(8, 14)
 _SEQUENCES: Final[Mapping[type, int]] = {tuple: TUPLE, list: LIST}
 _SETS: Final[Mapping[type, int]] = {set: SET, frozenset: FROZENSET}
 _MAPPINGS: Final[Mapping[type, int]] = {dict: DICT, Counter: COUNTER, OrderedDict: ORDERED_DICT}
-
-
-HOP_NUMBER_MAX: Final = 10_000_000
-"""More hops than a broker can have: a set of them alone would take a megabyte."""
 
 
 class SnapshotError(StationError):
@@ -79,9 +75,6 @@ def layout_of(owner: type) -> Layout:
         f"{name} cannot be part of a snapshot: only plain values, containers of them, named tuples, "
         "members of enums, and objects of attrs classes can"
     )
-
-
-# --- writing ------------------------------------------------------------------------------------------
 
 
 class Writer:
@@ -171,87 +164,3 @@ class Writer:
             self._frames.append(frame_of(publication))
             self._kept.append(publication)
         return [PUBLICATION, number]
-
-
-# --- reading ------------------------------------------------------------------------------------------
-
-
-class ValueReader:
-    """Reads one graph. Classes are those of `packages`, names of packages or modules."""
-
-    def __init__(self, tables: Sequence[Any], parts: Sequence[object], packages: Sequence[str]) -> None:
-        hops, filters, frames, layouts = tables
-        self._parts = parts
-        self._objects: list[object] = []
-        if any(not 0 <= number <= HOP_NUMBER_MAX for number, _, _ in hops):
-            raise StationError("a snapshot has a hop with a number that no hop has: it is damaged")
-        self._hops = [Hop(number, name, is_link, 1 << number) for number, name, is_link in hops]
-        self._filters = list(map(filter_from, filters))
-        self._publications = read_frames(frames)
-        self._layouts = [_known_layout(name, fields, packages) for name, *fields in layouts]
-        self._builders: Mapping[int, Callable[[list[Any]], object]] = {
-            TUPLE: lambda values: tuple(self._items(values)),
-            LIST: self._items,
-            DICT: lambda values: dict(self._pairs(values)),
-            SET: lambda values: set(self._items(values)),
-            FROZENSET: lambda values: frozenset(self._items(values)),
-            DEQUE: lambda values: deque(self._items(values, 2), values[1]),
-            COUNTER: lambda values: Counter(dict(self._pairs(values))),
-            ORDERED_DICT: lambda values: OrderedDict(self._pairs(values)),
-            KNOWN: lambda values: self._objects[values[1]],
-            OBJECT: self._object,
-            HOP: lambda values: self._hops[values[1]],
-            FILTER: lambda values: self._filters[values[1]],
-            PUBLICATION: lambda values: self._publications[values[1]],
-            PART: lambda values: self._parts[values[1]],
-        }
-
-    def read(self, value: Any) -> Any:
-        """Return the object for these values."""
-        return self._builders[value[0]](value) if type(value) is list else value
-
-    def _items(self, values: list[Any], start: int = 1) -> list[object]:
-        builders = self._builders
-        return [builders[each[0]](each) if type(each) is list else each for each in values[start:]]
-
-    def _pairs(self, values: list[Any]) -> Iterable[tuple[object, object]]:
-        items = iter(self._items(values))
-        return zip(items, items, strict=True)
-
-    def _object(self, values: list[Any]) -> object:
-        owner, names = self._layouts[values[1]]
-        if issubclass(owner, Enum):
-            self._objects.append(owner[values[2]])
-            return self._objects[-1]
-        if issubclass(owner, tuple):
-            self._objects.append(None)
-            index = len(self._objects) - 1
-            made: object = tuple.__new__(owner, self._items(values, 2))
-            self._objects[index] = made
-            return made
-        made = object.__new__(owner)
-        self._objects.append(made)
-        put = object.__setattr__
-        for name, value in zip(names, self._items(values, 2), strict=True):
-            put(made, name, value)
-        return made
-
-
-def _known_layout(name: str, fields: Sequence[str], packages: Sequence[str]) -> tuple[type, tuple[str, ...]]:
-    """Find a class that may be read (law 3)."""
-    module_name, _, class_name = name.partition(":")
-    module = sys.modules.get(module_name) if _is_inside(module_name, packages) else None
-    owner = vars(module).get(class_name) if module is not None else None
-    if not isinstance(owner, type) or owner.__module__ != module_name:
-        raise StationError(f"a snapshot has objects of {name}, which is no class that may be in one")
-    layout = layout_of(owner)
-    if layout.fields != tuple(fields):
-        raise StationError(
-            f"a snapshot has objects of {name} with the fields {', '.join(fields)}; here they have "
-            f"{', '.join(layout.fields)}: it was written by another version"
-        )
-    return owner, layout.fields
-
-
-def _is_inside(module: str, packages: Sequence[str]) -> bool:
-    return any(module == package or module.startswith(f"{package}.") for package in packages)

@@ -147,6 +147,13 @@ ROWS: Final = (
     KindRow(0x88, v.LiftedIds, _LINK, Size.PAGE),
     KindRow(0x89, v.Lifted, _LINK),
     KindRow(0x8A, v.Switched, _LINK),
+    KindRow(0x8B, v.LowerAsked, _LINK),
+    KindRow(0x8C, v.LowerCancelled, _LINK),
+    KindRow(0x8D, v.Lowered, _LINK),
+    KindRow(0x8E, v.LowerTaken, _LINK),
+    KindRow(0x8F, v.LowerSettled, _LINK),
+    KindRow(0x90, v.Joined, _LINK),
+    KindRow(0x91, v.StepQueued, _LINK),
 )
 
 BY_KIND: Final[dict[int, KindRow]] = {row.kind: row for row in ROWS}

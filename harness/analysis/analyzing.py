@@ -20,6 +20,7 @@ from harness.analysis import comparing, measures, reading, subscribers, witnesse
 from harness.analysis.answers import Answers, AnswerTotals, answer, write
 from harness.analysis.datasets import Numbering, RunDatasets, number, open_run
 from harness.analysis.promises import UnknownVerdictError, unknown
+from harness.analysis.reports import reports
 from harness.analysis.session import fit
 
 Progress = Callable[[str], None]
@@ -93,8 +94,10 @@ def _analyze(spark: SparkSession, path: Path, progress: Progress, long: int) -> 
     late = witnesses.late(streams)
     answers = Answers(
         about=run.about,
+        uplinks=run.uplinks,
         totals=totals,
         pairs=summed,
+        reports=reports(streams, numbering.count, totals.deliveries),
         witnesses=(
             *witnesses.pairwise(run, numbering, streams, summed.clashes),
             *witnesses.publisher(run, numbering, late),

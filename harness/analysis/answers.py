@@ -11,6 +11,7 @@ import attrs
 from harness.analysis import measures
 from harness.analysis.comparing import Pairs
 from harness.analysis.promises import verdict
+from harness.analysis.reports import OrderReports
 
 _NOT_MATCHED: Final = "the run does not say what should be delivered (dataset matches/)"
 
@@ -42,8 +43,10 @@ class Answers:
     """The results of the steps of an analysis."""
 
     about: Mapping[str, object]
+    uplinks: Mapping[str, str]
     totals: AnswerTotals
     pairs: Pairs
+    reports: OrderReports
     witnesses: Sequence[Mapping[str, object]]
     latencies: measures.LatencyMeasures
     timeline: Sequence[Mapping[str, float]]
@@ -59,6 +62,7 @@ def answer(found: Answers) -> dict[str, object]:
     same = by_distance.get(0)
     return {
         "verdicts": _verdicts(found),
+        "reports": dict(found.reports),
         "publications": totals.publications,
         "deliveries": totals.deliveries,
         "subscribers": totals.subscribers,
@@ -82,6 +86,7 @@ def answer(found: Answers) -> dict[str, object]:
         "negative_latencies": everywhere.negative if everywhere else 0,
         "traffic": measures.traffic(found.counters),
         "detection_us": measures.detection_us(found.counters),
+        "detection_by_place_us": measures.detection_by_place_us(found.counters, found.uplinks),
         "deferral_ms": measures.deferral_ms(found.counters),
         "faults": list(found.faults),
         "witnesses": list(found.witnesses),

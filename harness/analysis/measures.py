@@ -7,6 +7,7 @@ from one reading to the next.
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from statistics import median
 from typing import Final
 
@@ -148,14 +149,30 @@ def traffic(counters: Grown) -> dict[str, int | None]:
 
 def detection_us(counters: Grown) -> dict[str, float | None]:
     """Return the time of detection, per publication and broker."""
-    mean = _ratio(counters, "detection_seconds", "detected")
-    return {"mean": None if mean is None else mean * 1e6, "p99": _percentile(counters)}
+    mean = _ratio(counters, "detection_seconds", "detected", 1e6)
+    return {"mean": mean, "p99": _percentile(counters)}
+
+
+def detection_by_place_us(counters: Grown, uplinks: Mapping[str, str]) -> dict[str, float | None]:
+    """Return the mean time of detection at brokers that are an uplink (core), and at all others (edge)."""
+    inner = set(uplinks.values())
+    return {
+        place: _ratio(_some(counters, brokers), "detection_seconds", "detected", 1e6)
+        for place, brokers in (("core", set(uplinks) & inner), ("edge", set(uplinks) - inner))
+    }
+
+
+def _some(counters: Grown, brokers: AbstractSet[str]) -> Grown:
+    return {
+        name: {broker: value for broker, value in found.items() if broker in brokers}
+        for name, found in counters.items()
+    }
 
 
 def deferral_ms(counters: Grown) -> dict[str, float | None]:
     """Return how many publications had to wait at a broker, and for how long."""
-    mean = _ratio(counters, "deferred_seconds", "deferred")
-    return {"count": _whole(counters, "deferred"), "mean": None if mean is None else mean * 1e3}
+    mean = _ratio(counters, "deferred_seconds", "deferred", 1e3)
+    return {"count": _whole(counters, "deferred"), "mean": mean}
 
 
 def _sum(counters: Grown, name: str) -> float | None:
@@ -167,9 +184,9 @@ def _whole(counters: Grown, name: str) -> int | None:
     return None if total is None else round(total)
 
 
-def _ratio(counters: Grown, total: str, count: str) -> float | None:
+def _ratio(counters: Grown, total: str, count: str, unit: float) -> float | None:
     above, below = _sum(counters, total), _sum(counters, count)
-    return above / below if above is not None and below else None
+    return unit * above / below if above is not None and below else None
 
 
 def _percentile(counters: Grown) -> float | None:

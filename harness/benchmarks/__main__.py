@@ -2,14 +2,14 @@
 
 import click
 
-from harness.benchmarks import costs, detection, journal, matching, order, routing, throughput
+from harness.benchmarks import costs, detection, journal, lone, matching, order, routing, throughput
 
 
 @click.command()
 @click.option("--quick", is_flag=True, help="One short run of whole overlays.")
 def main(*, quick: bool) -> None:
     """Measure everything, and print a table of each."""
-    for each in (matching, routing, detection, costs):
+    for each in (matching, routing, detection, costs, lone):
         each.command((), standalone_mode=False)
         click.echo()
     for overlay in (throughput, order, journal):

@@ -88,6 +88,13 @@ def _verdicts(analysis: Mapping[str, object]) -> Mapping[str, Mapping[str, objec
     return found
 
 
+def _reports(analysis: Mapping[str, object]) -> list[tuple[str, str]]:
+    """Return whether one sequence explains every stream, and whether equal audiences agree."""
+    found = analysis.get("reports")
+    assert isinstance(found, Mapping)
+    return [(name, str(report["word"])) for name, report in found.items()]
+
+
 _SHOWN: Final = (
     "publications",
     "deliveries",
@@ -108,7 +115,8 @@ def _print(analysis: Mapping[str, object]) -> None:
     if "reason" in analysis:
         show(Table((), verdicts, words=2))
         return
-    rows = [*verdicts, *((name.replace("_", " "), _number(analysis[name])) for name in _SHOWN)]
+    reports = [(f"{name}, not promised", word) for name, word in _reports(analysis)]
+    rows = [*verdicts, *reports, *((name.replace("_", " "), _number(analysis[name])) for name in _SHOWN)]
     for name, title in (("latency_ms", "latency"), ("latency_same_broker_ms", "latency, same broker")):
         latency = analysis[name]
         if isinstance(latency, Mapping):

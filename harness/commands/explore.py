@@ -47,6 +47,9 @@ class _Progress:
     "--jobs", type=click.IntRange(1), default=1, show_default=True, help="Processes that share the work."
 )
 @click.option("--until-found", is_flag=True, help="Stop soon after the first violation.")
+@click.option(
+    "--reports", is_flag=True, help="Also count schedules without local total order, or without one sequence."
+)
 @schedule_options
 def command(  # noqa: PLR0913 - one parameter per option
     *,
@@ -54,6 +57,7 @@ def command(  # noqa: PLR0913 - one parameter per option
     seed: int,
     jobs: int,
     until_found: bool,
+    reports: bool,
     faults: str | None,
     ordering: str,
     routing: str | None,
@@ -68,6 +72,10 @@ def command(  # noqa: PLR0913 - one parameter per option
     """
     check_ordering(ordering, options)
     chosen, is_whole = faults_and_depth(faults, mutant, is_whole=is_whole)
+    if reports and is_whole:
+        raise click.UsageError(
+            "--reports: only schedules of cores are reported on, and these are whole brokers'"
+        )
     settings = CampaignSettings(
         schedules,
         seed,
@@ -78,6 +86,7 @@ def command(  # noqa: PLR0913 - one parameter per option
         options,
         routing_or_default(routing, mutant, ordering),
         is_whole,
+        reports,
     )
     tally = run(settings, jobs, _Progress(schedules), until_found=until_found)
     click.echo(to_json(tally.as_json()))

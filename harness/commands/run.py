@@ -80,6 +80,17 @@ def asked(scenario: str, faults: tuple[str, ...], seed: int | None, overrides: M
     return find(scenario, changes)
 
 
+def only(study: Study, point: str | None) -> Study:
+    """Return the study with one of its points alone, as if that were all of the scenario."""
+    if point is None:
+        return study
+    found = next((each for each in study.points if each.name == point), None)
+    if found is None:
+        names = ", ".join(each.name for each in study.points if each.name) or "none"
+        raise click.UsageError(f"--point {point}: {study.name} has no such point; there are {names}")
+    return attrs.evolve(study, points=(attrs.evolve(found, name=""),))
+
+
 def perform(
     study: Study, out: Path, orderings: tuple[str, ...], *, replace: bool, is_quiet: bool
 ) -> list[Ending]:
@@ -99,6 +110,7 @@ def perform(
 )
 @scenario_options
 @click.option("--ordering", help="Another ordering plugin than the scenario's.")
+@click.option("--point", metavar="NAME", help="Only this point of a scenario with several.")
 @click.option("--simulated", is_flag=True, help="In the simulator: messages arrive by chance from the seed.")
 @click.option("--json", "as_json", is_flag=True, help="Print what became of each run as JSON.")
 def command(  # noqa: PLR0913 - one parameter per option
@@ -106,6 +118,7 @@ def command(  # noqa: PLR0913 - one parameter per option
     scenario: str,
     out: Path,
     ordering: str | None,
+    point: str | None,
     faults: tuple[str, ...],
     seed: int | None,
     overrides: Mapping[str, object],
@@ -121,7 +134,7 @@ def command(  # noqa: PLR0913 - one parameter per option
     """
     if not simulated:
         require_extras("harness")
-    study = asked(scenario, faults, seed, _with_ordering(scenario, ordering, overrides))
+    study = only(asked(scenario, faults, seed, _with_ordering(scenario, ordering, overrides)), point)
     for name in {point.scenario.ordering for point in study.points}:
         check_ordering(name, {})
     if simulated:

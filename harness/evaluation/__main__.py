@@ -1,15 +1,18 @@
 """`python -m harness.evaluation`: run, analyse, report, and write the page."""
 
 import json
+import math
 import signal
+import time
 from pathlib import Path
 from typing import Final
 
 import click
 
 from harness.evaluation.campaign import chosen
+from harness.evaluation.paper import spread
 from harness.evaluation.paper.document import document
-from harness.evaluation.paper.studies import STUDIES, analyse, perform, report
+from harness.evaluation.paper.studies import REPEATS, STUDIES, analyse, perform, report, runs_of
 from harness.results import stamped
 from harness.runs.progress import progress_for
 
@@ -23,14 +26,38 @@ SCALING: Final = "scaling.json"
     "--page", type=click.Path(path_type=Path), default=Path("docs/results/evaluation.md"), show_default=True
 )
 @click.option("--only", help="Studies whose names begin so, with commas between.")
+@click.option("--repeats", type=click.IntRange(min=1), help=f"Of every run.  [default: {REPEATS}]")
+@click.option(
+    "--minutes", type=click.FloatRange(min=0), help="Begin no run after so long; analyse what is there."
+)
+@click.option("--list", "is_list", is_flag=True, help="List the runs, and make none.")
 @click.option("--master", default="local[*]", show_default=True, help="Where Spark runs.")
 @click.option("--quiet", is_flag=True, help="Show no progress.")
-def command(*, out: Path, page: Path, only: str | None, master: str, quiet: bool) -> None:
-    """Run the missing studies, and write the page from all studies."""
+def command(  # noqa: PLR0913 - one parameter for each option
+    *,
+    out: Path,
+    page: Path,
+    only: str | None,
+    repeats: int | None,
+    minutes: float | None,
+    is_list: bool,
+    master: str,
+    quiet: bool,
+) -> None:
+    """Make the missing runs, and write the page from all runs."""
     studies = chosen(STUDIES, only)
+    runs = list(runs_of(studies, repeats))
+    if is_list:
+        click.echo(
+            "\n".join(f"{'made' if each.place(out).is_dir() else 'missing'}  {each.name}" for each in runs)
+        )
+        return
+    until_s = math.inf if minutes is None else time.monotonic() + 60 * minutes
     progress = progress_for(is_quiet=quiet)
     try:
-        failed = perform(studies, out, progress)
+        failed = perform(runs, out, progress, until_s)
+        if only is None:
+            failed += spread.perform(out, repeats or REPEATS, progress, until_s)
     finally:
         progress.close()
     analyse(out, master)

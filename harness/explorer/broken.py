@@ -282,9 +282,8 @@ def asks_nobody_behind_new_links(self: Subscribing, link: Hop, entries: Iterable
 
 def sends_no_gap_for_a_loss(self: Losses, advertisement: str, content: Filter) -> None:
     """Send no gap for a lost advertisement, and count it as sent."""
-    del content
     self.count += 1
-    self._lost[advertisement] = self.count
+    self._lost[advertisement] = self.count, content
 
 
 def sends_no_gap_for_an_absence(self: Losses, advertisements: Announced, link: Hop) -> None:

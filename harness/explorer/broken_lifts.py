@@ -9,8 +9,10 @@ from broker.core.announcements import Difference
 from broker.core.barrier import Barrier
 from broker.core.broker import BrokerCore
 from broker.core.hops import Hop
-from broker.core.lifting import Lifts, Outgoing, Parting, Rise, Rising
+from broker.core.lifting import Lifts
+from broker.core.rising import Rises
 from broker.core.routing import RoutingState
+from broker.core.stepping import MoveSteps, Outgoing, Parting, Rise, Rising
 from broker.core.subscribing import Subscribing
 from broker.core.tables import RouteEntry
 from broker.messages import LinkMessage, Publication
@@ -19,11 +21,10 @@ from broker.routing.strategy import RouteFilter
 from ordering.interface import Hops
 from ordering.pairwise import Pairwise
 
-_hold = Lifts.hold
+_hold = Rises.hold
 _lifted = Lifts.lifted
-_switch = Lifts._switch
-_switched_above = Lifts.switched_above
-_lost_rising = Lifts._lost_rising
+_lost_rising = Rises.link_lost
+_send_held = Rises._send_held
 _take_over = adoption.take_over
 _offer_handed_over = Subscribing.offer_handed_over
 
@@ -45,27 +46,30 @@ def counts_no_requests(self: Pairwise) -> int:
     return 0
 
 
-def reads_the_new_link_at_once(self: BrokerCore, rising: Rising, messages: Sequence[LinkMessage]) -> None:
+def reads_the_new_link_at_once(self: BrokerCore, link: Hop, messages: Sequence[LinkMessage]) -> None:
     """Take what comes by the new link before Switched has come by the old one."""
+    rising = self.steps.present
+    assert isinstance(rising, Rising)
+    assert rising.link is link
     for message in messages:
         if isinstance(message, StepGranted | StepRefused):
-            self.lifts.arrive(message, rising)
+            self._step_parts.rises.arrive(message, rising)
         elif self.uplink is not None:
             self.receive(self.uplink, [message])
 
 
-def holds_events_alone(self: Lifts, outgoing: Outgoing) -> Outgoing:
+def holds_events_alone(self: Rises, outgoing: Outgoing) -> Outgoing:
     """Send messages about routes up all the time."""
-    rising = self.present
+    rising = self._steps.present
     kept = _hold(self, outgoing)
     if isinstance(rising, Rising) and rising.holds:
         passing: list[LinkMessage] = [each for each in rising.held if not isinstance(each, Publication)]
         rising.held = [each for each in rising.held if isinstance(each, Publication)]
-        return [*kept, (self._uplink, passing)] if passing else kept
+        return [*kept, (self._steps.uplink, passing)] if passing else kept
     return kept
 
 
-def goes_on_when_torn(self: Lifts, rising: Rising, link: Hop) -> None:
+def goes_on_when_torn(self: Rises, rising: Rising, link: Hop) -> None:
     """Go on below the parent, although the new link was lost after the lift."""
     if link is rising.link and rising.state is Rise.LIFTED:
         self._give_up("the new link is lost")
@@ -73,10 +77,10 @@ def goes_on_when_torn(self: Lifts, rising: Rising, link: Hop) -> None:
         _lost_rising(self, rising, link)
 
 
-def forgets_what_was_held(self: Lifts, rising: Rising, uplink: Hop) -> None:
+def forgets_what_was_held(self: Rises, rising: Rising, uplink: Hop) -> None:
     """Do not send what was held."""
     rising.held.clear()
-    _switch(self, rising, uplink)
+    _send_held(self, rising, uplink)
 
 
 # --- the parent ---
@@ -94,15 +98,12 @@ def waits_for_nothing_older(self: Pairwise) -> bool:
     return True
 
 
-def passes_the_switch_on_late(self: Lifts, message: Switched, link: Hop) -> None:
+def passes_the_switch_on_late(self: Lifts, message: Switched, parting: Parting) -> None:
     """Give the child by the old way what is acknowledged after the switch."""
-    if not isinstance(self.present, Parting):
-        _switched_above(self, message, link)
-        return
-    child = self.present.child
-    self.present = None
-    self._ordering.order_above(0)
-    self._routing._send(child, message)
+    steps = self._steps
+    steps.present = None
+    steps.ordering.order_above(0)
+    steps.send_behind(parting.child, message)
 
 
 def interrupts_what_comes_down(self: Lifts, publication: Publication, origin: Hops) -> Hops:
@@ -133,11 +134,12 @@ def takes_all_for_quiet(routing: RoutingState, link: Hop) -> bool:
 
 def switches_behind(self: Lifts, message: Lifted, link: Hop) -> None:
     """Send Switched behind what is pending for the parent."""
-    send, self._send = self._send, self._routing._send
+    steps = self._steps
+    send, steps.send = steps.send, steps.send_behind
     try:
         _lifted(self, message, link)
     finally:
-        self._send = send
+        steps.send = send
 
 
 def keeps_what_has_ended(routing: RoutingState, child: Hop, parent: Hop, routes: ChildRoutes) -> None:
@@ -179,7 +181,7 @@ def waits_for_the_others_alone(self: Barrier, neighbour: Hop, announced: str) ->
     del self, neighbour, announced
 
 
-def grants_every_step(self: Lifts) -> str:
+def grants_every_step(self: MoveSteps) -> str:
     """Take part in several steps at a time."""
     del self
     return ""

@@ -10,23 +10,23 @@ Laws.
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import ProcessPoolExecutor
 from contextlib import nullcontext
 from functools import partial
-from multiprocessing import get_context
 from typing import Final
 
 from attrs import asdict, define, field, frozen
 
 from broker.routing import DEFAULT, Routing, parse
-from harness.explorer.history import second_opinion
+from harness.explorer.history import history_of, second_opinion
 from harness.explorer.mutants import applied
 from harness.simulator.outcome import Outcome, of_seed, trace_of
 from harness.simulator.verdict import Fault
 from harness.whole import outcomes
 from harness.whole.outcomes import WholeOutcome
+from harness.worker_processes import worker_processes
 from ordering import plugins
 from ordering.interface import OrderingFactory
+from ordering.verdicts import report
 
 KINDS: Final = (
     "pairwise",
@@ -71,6 +71,8 @@ class CampaignSettings:
     routing: str = str(DEFAULT)
     is_whole: bool = False
     """Whether whole brokers and clients are explored, and not cores alone."""
+    reports: bool = False
+    """Whether it is also counted what is not promised: local total order, and one sequence for all."""
 
     def replay(self, seed: int) -> str:
         """Return the command that shows one schedule of the campaign."""
@@ -84,13 +86,14 @@ class CampaignSettings:
 
 @define
 class Tally:
-    """The results of the schedules so far. `kinds` counts schedules, not single violations."""
+    """The results of the schedules so far. `kinds` and `reports` count schedules, not single violations."""
 
     schedules: int = 0
     publications: int = 0
     deliveries: int = 0
     violations: int = 0
     kinds: Counter[str] = field(factory=Counter)
+    reports: Counter[str] = field(factory=Counter)
     first: dict[str, object] = field(factory=dict)
 
     def add(self, other: "Tally") -> None:
@@ -100,11 +103,13 @@ class Tally:
         self.deliveries += other.deliveries
         self.violations += other.violations
         self.kinds += other.kinds
+        self.reports += other.reports
         self.first = self.first or other.first
 
     def as_json(self) -> dict[str, object]:
         """Return the object that `explore` prints."""
-        return {**asdict(self), "kinds": {kind: self.kinds[kind] for kind in KINDS}}
+        kinds = {kind: self.kinds[kind] for kind in KINDS}
+        return {**asdict(self), "kinds": kinds, "reports": dict(self.reports)}
 
 
 def run(
@@ -130,7 +135,7 @@ def _pieces(work: Callable[[range], Tally], settings: CampaignSettings, jobs: in
     if jobs == 1:
         yield from map(work, batches)
         return
-    with ProcessPoolExecutor(jobs, get_context("spawn")) as pool:
+    with worker_processes(jobs) as pool:
         yield from pool.map(work, batches)
 
 
@@ -146,9 +151,21 @@ def explore(settings: CampaignSettings, seeds: range, *, until_found: bool = Fal
             else:
                 outcome, faults = judge(seed, settings.faults, settings.brokers, ordering, routing)
                 _count(tally, settings, seed, outcome, faults)
+                if settings.reports:
+                    tally.reports.update(_reported(outcome))
             if until_found and tally.violations:
                 break
     return tally
+
+
+def _reported(outcome: Outcome) -> Iterator[str]:
+    """Name what a schedule's deliveries lack that is not promised."""
+    found = report(history_of(outcome))
+    yield "reported"
+    if found.acyclic.outcome is False:
+        yield "cyclic"
+    if found.local.outcome is False:
+        yield "local"
 
 
 def judge(

@@ -151,7 +151,8 @@ class SmallWorld:
     `uplinks` names each broker's uplink ("" for the root). A publisher is its broker, what it advertises, and
     the kinds it publishes; a subscription its broker and kinds. `change` is an input for a broker, a crash, a
     `dial` by which a root becomes a child elsewhere, a `move`: the connection to the uplink is lost, then the
-    broker dials another, or a `lift` to the broker above the uplink.
+    broker dials another, or a `step` to the broker above the uplink or to
+    another child of it.
     """
 
     uplinks: tuple[tuple[str, str], ...]
@@ -305,7 +306,7 @@ class Exploration:
             case ("move", _):
                 (uplink,) = self._uplinks_of(broker)
                 yield from _lost(evolve(state, phase=MOVING), [(broker, uplink), (uplink, broker)])
-            case ("dial" | "lift", str(other)):
+            case ("dial" | "step", str(other)):
                 yield self._dialled(state, broker, other)
             case _:
                 following = self._fed(state, broker, given)

@@ -14,10 +14,8 @@ Run as `python -m harness.explorer.healing_worlds`.
 import json
 import sys
 from collections.abc import Hashable, Iterator
-from concurrent.futures import ProcessPoolExecutor
 from copy import deepcopy
 from itertools import combinations, permutations, product
-from multiprocessing import get_context
 from typing import Final
 
 import click
@@ -28,6 +26,7 @@ from harness.explorer.fingerprint import fingerprint
 from harness.simulator.liveness import rest
 from harness.simulator.network import LinkEnd, Site
 from harness.simulator.world import World
+from harness.worker_processes import worker_processes
 from ordering.fifo import Fifo
 
 FAR_EVERY: Final = 2
@@ -204,7 +203,7 @@ def _unfinished(world: World) -> str:
 def command(brokers: int, steps: int, jobs: int) -> None:
     """Explore all worlds of so many brokers; prints one JSON object, exit status 1 if something is wrong."""
     tally = WorldTally()
-    with ProcessPoolExecutor(jobs, get_context("spawn")) as pool:
+    with worker_processes(jobs) as pool:
         for piece in pool.map(explore, losses(brokers, steps)):
             tally.add(piece)
             for fault in piece.faults:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from types import ModuleType
 from typing import Final
 
-from broker.core import lifting, pages, subscribing
+from broker.core import lifting, pages, stepping, subscribing
 from broker.core.advertising import Advertising
 from broker.core.announcements import Announcements
 from broker.core.attachment import Attachments
@@ -18,12 +18,15 @@ from broker.core.broker import BrokerCore
 from broker.core.demand import Demand
 from broker.core.gates import Gates
 from broker.core.leases import Leases, Repairs
-from broker.core.lifting import Lifts, Rising
+from broker.core.lifting import Lifts
 from broker.core.losses import Losses
+from broker.core.lowering import Lowers
 from broker.core.membership import Directory, Membership
 from broker.core.pages import Collector
 from broker.core.replays import Replays
+from broker.core.rising import Rises
 from broker.core.routing import RoutingState
+from broker.core.stepping import MoveSteps, Rising
 from broker.core.subscribing import Subscribing
 from broker.core.synchronisation import Synchronisation
 from broker.core.tables import RoutingTables
@@ -34,6 +37,7 @@ from harness.explorer import (
     broken_healing,
     broken_leases,
     broken_lifts,
+    broken_lowers,
     broken_pages,
     broken_promises,
     broken_replays,
@@ -207,13 +211,13 @@ MUTANTS: Final[dict[str, Mutant]] = {
     "lift-reads-at-once": _one(
         "moves", "lift", BrokerCore, "_arrive", broken_lifts.reads_the_new_link_at_once
     ),
-    "lift-held-forgotten": _one("moves", "lift", Lifts, "_switch", broken_lifts.forgets_what_was_held),
+    "lift-held-forgotten": _one("moves", "lift", Rises, "_send_held", broken_lifts.forgets_what_was_held),
     "lift-no-preparation": _one("moves", "lift", Pairwise, "order_above", broken_lifts.orders_nothing_above),
     "lift-older-passes": _one(
         "moves", "lift", Pairwise, "is_ordered_above", broken_lifts.waits_for_nothing_older
     ),
     "lift-late-by-the-old-way": _one(
-        "moves", "lift", Lifts, "switched_above", broken_lifts.passes_the_switch_on_late
+        "moves", "lift", Lifts, "switched", broken_lifts.passes_the_switch_on_late
     ),
     "lift-interrupts": _one("moves", "lift", Lifts, "targets_below", broken_lifts.interrupts_what_comes_down),
     "lift-unquiet": _one("moves", "lift", lifting, "is_quiet", broken_lifts.takes_all_for_quiet),
@@ -232,14 +236,30 @@ MUTANTS: Final[dict[str, Mutant]] = {
         ((Subscribing, "offer_served", broken_lifts.closes_gates_towards_others),),
         "covering+simple",
     ),
-    "lift-holds-events-alone": _one("moves", "lift", Lifts, "hold", broken_lifts.holds_events_alone),
-    "lift-torn": _one("moves", "move", Lifts, "_lost_rising", broken_lifts.goes_on_when_torn),
+    "lift-holds-events-alone": _one("moves", "lift", Rises, "hold", broken_lifts.holds_events_alone),
+    "lift-torn": _one("moves", "move", Rises, "link_lost", broken_lifts.goes_on_when_torn),
     "lift-wants-forgotten": _one(
         "moves", "lift", Subscribing, "offer_handed_over", broken_lifts.forgets_its_own_wants
     ),
-    "lift-ended-stays": _one("moves", "lift", lifting, "take_over", broken_lifts.keeps_what_has_ended),
+    "lift-ended-stays": _one("moves", "lift", stepping, "take_over", broken_lifts.keeps_what_has_ended),
     "lift-old-leases": _one("moves", "lift+leases", Lifts, "is_outdated", broken_lifts.takes_old_leases),
-    "lift-two-at-once": _one("moves", "lift", Lifts, "objection", broken_lifts.grants_every_step),
+    "lift-two-at-once": _one("moves", "lift", MoveSteps, "objection", broken_lifts.grants_every_step),
+    "lower-joins-early": _one("moves", "lift", Rises, "ready", broken_lowers.sends_at_the_switch),
+    "lower-keeps-nothing": _one("moves", "lift", Pairwise, "keep_for", broken_lowers.keeps_nothing),
+    "lower-keeps-acknowledged": _one(
+        "moves", "lift", Pairwise, "keep_for", broken_lowers.keeps_what_is_acknowledged
+    ),
+    "lower-not-above": _one("moves", "lift", Pairwise, "keep_wanted", broken_lowers.orders_nothing_above),
+    "lower-torn": _one("moves", "move", Lowers, "sibling_lost", broken_lowers.goes_on_when_torn),
+    "lower-older-passes": _one("moves", "lift", Lowers, "poll", broken_lowers.waits_for_nothing_older),
+    "lower-two-steps": _one("moves", "lift", Pairwise, "acknowledge_with", broken_lowers.acknowledges_apart),
+    "lower-pending-dropped": _one("moves", "lift", Pairwise, "redirect", broken_lowers.drops_what_is_pending),
+    "lower-both-ways": _one("moves", "lift", Pairwise, "redirect", broken_lowers.gives_its_own_to_the_child),
+    "lower-for-all": _one("moves", "lift", Pairwise, "redirect", broken_lowers.gives_the_childs_to_all),
+    "lower-settled-overtakes": _one("moves", "lift", Lowers, "lower", broken_lowers.settles_at_once),
+    "lower-switch-behind": _one("moves", "lift", Lowers, "lower", broken_lowers.switches_behind),
+    "lower-unquiet": _one("moves", "lift", Lowers, "_is_quiet", broken_lowers.takes_all_for_quiet),
+    "lower-old-leases": _one("moves", "lift+leases", Lowers, "is_outdated", broken_lowers.takes_old_leases),
     "grants-everybody": _one("R9", "crash", Attachments, "_decide", broken.grants_everybody),
     **WHOLE_MUTANTS,
 }

@@ -16,10 +16,8 @@ fault. A run follows from its seed and its pair alone. The properties that are c
 
 import sys
 from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from itertools import product
-from multiprocessing import get_context
 from random import Random
 from typing import Final
 
@@ -37,6 +35,7 @@ from harness.simulator.promises import broken_promises
 from harness.simulator.schedule import ScheduleDriver
 from harness.simulator.verdict import Fault
 from harness.simulator.world import World
+from harness.worker_processes import worker_processes
 from ordering.fifo import Fifo
 from ordering.interface import OrderingFactory
 from ordering.pairwise import Pairwise
@@ -255,7 +254,7 @@ def runs(pair: str, seeds: range) -> StrategyRow:
 def table(pairs: tuple[str, ...], seeds: range, jobs: int) -> Iterator[StrategyRow]:
     """Return a row per pair, as soon as it is complete."""
     pieces = [seeds[start : start + BATCH] for start in range(0, len(seeds), BATCH)]
-    with ProcessPoolExecutor(jobs, get_context("spawn")) as pool:
+    with worker_processes(jobs) as pool:
         for pair in pairs:
             row = StrategyRow(pair)
             for piece in pool.map(partial(runs, pair), pieces):

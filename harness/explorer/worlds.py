@@ -5,22 +5,21 @@
 Static worlds are those of the protocol's model: two and three brokers, two publishers with two publications
 each, two and three subscriptions of a few filters anywhere. Changing worlds add one advertisement,
 subscription, withdrawal or crash at any point; in moving worlds a root attaches elsewhere at any point, or a
-broker loses its uplink and dials another; in lifting worlds of three and four brokers one is lifted at any
-point; in reading worlds publishers read, and some subscriptions are not
+broker loses its uplink and dials another; in stepping worlds of three and four brokers one goes up, or below
+its sibling, at any point; in reading worlds publishers read, and some subscriptions are not
 ordered.
 """
 
 import sys
 import time
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
 from itertools import combinations_with_replacement, islice, product
-from multiprocessing import get_context
 from typing import Final
 
 import click
 
 from harness.explorer.exhaustive import Cores, Exploration, Input, SmallWorld, WorldFinding
+from harness.worker_processes import worker_processes
 from ordering.pairwise import Pairwise
 
 TREES: Final = (
@@ -39,11 +38,15 @@ MOVES: Final[tuple[tuple[tuple[tuple[str, str], ...], tuple[str, Input]], ...]] 
     (TREES[2], ("B2", ("move", "B3"))),
 )
 
-LIFTS: Final[tuple[tuple[tuple[tuple[str, str], ...], tuple[str, Input]], ...]] = (
-    (TREES[1], ("B3", ("lift", "B1"))),
-    ((*TREES[1], ("B4", "B3")), ("B4", ("lift", "B2"))),
-    ((*TREES[1], ("B4", "B3")), ("B3", ("lift", "B1"))),
-    ((*TREES[1], ("B4", "B2")), ("B3", ("lift", "B1"))),
+STEPS: Final[tuple[tuple[tuple[tuple[str, str], ...], tuple[str, Input]], ...]] = (
+    (TREES[1], ("B3", ("step", "B1"))),
+    ((*TREES[1], ("B4", "B3")), ("B4", ("step", "B2"))),
+    ((*TREES[1], ("B4", "B3")), ("B3", ("step", "B1"))),
+    ((*TREES[1], ("B4", "B2")), ("B3", ("step", "B1"))),
+    (TREES[2], ("B3", ("step", "B2"))),
+    ((*TREES[1], ("B4", "B2")), ("B4", ("step", "B3"))),
+    ((*TREES[2], ("B4", "B2")), ("B2", ("step", "B3"))),
+    ((*TREES[2], ("B4", "B3")), ("B2", ("step", "B3"))),
 )
 
 SCRIPTS: Final = (
@@ -96,9 +99,9 @@ def moving_worlds() -> Iterator[SmallWorld]:
                 yield SmallWorld(tree, publishers, tuple((broker, "a") for broker in where), change)
 
 
-def lifting_worlds() -> Iterator[SmallWorld]:
-    """Yield every world in which a broker is lifted; all want one kind of event."""
-    for tree, change in LIFTS:
+def stepping_worlds() -> Iterator[SmallWorld]:
+    """Yield every world in which a broker takes a step; all want one kind of event."""
+    for tree, change in STEPS:
         names = [name for name, _ in tree]
         published = "aa" if len(names) == 3 else "a"  # noqa: PLR2004 - worlds of four are large
         for places in product(names, repeat=2):
@@ -137,7 +140,7 @@ KINDS_OF_WORLDS: Final = {
     "static": static_worlds,
     "changing": changing_worlds,
     "moving": moving_worlds,
-    "lifting": lifting_worlds,
+    "stepping": stepping_worlds,
     "reading": reading_worlds,
 }
 
@@ -161,7 +164,7 @@ def main(*, only: str | None, every: int, jobs: int) -> None:
     """Explore small worlds exhaustively; the exit status is 1 if one of them breaks a promise."""
     begun_s = time.monotonic()
     kinds = [only] if only else list(KINDS_OF_WORLDS)
-    with ProcessPoolExecutor(jobs, get_context("spawn")) as pool:
+    with worker_processes(jobs) as pool:
         for kind in kinds:
             count = states = 0
             worlds = KINDS_OF_WORLDS[kind]()

@@ -32,6 +32,14 @@ CHANGING: Final = (
 BETWEEN: Final = (("{0}", "{0}.5"), ("{0}", "1000"), ("-{0}", "{0}"), ("'{0}'", "'{0}z'"), ("'a'", "'a{0}'"))
 """Bounds of ranges: apart, nested, or with a start in common."""
 
+CALLS: Final = (
+    *("in_network({0}, '10.0.0.0/8')", "in_network({0}, '::/0', '10.1.0.0/16')", "in_network({0}, {3})"),
+    *("version({0}, '>=1.2,<2')", "version({0}, '^1', '==2.0.0-a')", "version({0}, {3}, '*')"),
+    *("within({0}, 0, 0, 10, 10)", "within({0}, -5, 170, 5, -170)", "within({0}, 0, {1}, 1, {2})"),
+    *("near({0}, 5, 5, 1000)", "near({0}, {1}, {2}, 10)", "near({0})", "nowhere({0}, {3})"),
+)
+"""Calls of constraint types, with a name, two constants and a text."""
+
 VARIABLES: Final = ("i", "j", "x")
 SIGNS: Final = ("<", "<=", ">", ">=", "==", "!=")
 OPENINGS: Final = (
@@ -89,6 +97,7 @@ def predicate(random: Random, place: int, names: Sequence[str] = NAMES) -> str:
             f"{random.choice(('', 'not '))}{name}.{random.choice(('startswith', 'endswith'))}({text})",
             f"exists({name})",
             f"{name} == {random.choice(('True', 'False'))}",
+            f"{random.choice(('', 'not '))}{random.choice(CALLS).format(name, one, other, text)}",
         )
     )
 

@@ -61,7 +61,7 @@ class Spread:
     """The group communication toolkit that the paper measures itself by."""
 
     name: str = "spread"
-    most_servers: int = 3
+    most_servers: int = 20
 
     def missing(self) -> str:
         """Return the missing software, or an empty text."""

@@ -16,7 +16,10 @@ import attrs
 from harness.report.charts import ChartLine
 from harness.report.results import ORDER, Result
 
-_STYLES: Final[Mapping[str, str]] = {name: f"c{index}" for index, name in enumerate(ORDER)}
+_STYLES: Final[Mapping[str, str]] = {
+    **{name: f"c{index}" for index, name in enumerate(ORDER)},
+    "published, progressive": f"c{len(ORDER) - 1}",
+}
 _OTHER: Final = "c4"
 
 
@@ -39,14 +42,14 @@ Drawn = Sequence[tuple[str, Figure | None]]
 
 def style(result: Result) -> str:
     """The colour that an ordering has in every figure."""
-    return _STYLES.get(result.ordering, _OTHER)
+    return _STYLES.get(result.line, _OTHER)
 
 
 def of_ordering(results: Sequence[Result]) -> dict[str, list[Result]]:
     """Runs by ordering, in the order they come."""
     found: dict[str, list[Result]] = {}
     for each in results:
-        found.setdefault(each.ordering, []).append(each)
+        found.setdefault(each.line, []).append(each)
     return found
 
 
@@ -54,7 +57,7 @@ def same_scenario(results: Sequence[Result]) -> list[Result]:
     """One run of each ordering, all of the same point of a sweep: the largest that most orderings have."""
     points: dict[tuple[object, ...], dict[str, Result]] = {}
     for each in results:
-        points.setdefault((_base(each.scenario), *each.point[1:]), {}).setdefault(each.ordering, each)
+        points.setdefault((_base(each.scenario), *each.point[1:]), {}).setdefault(each.line, each)
     if not points:
         return []
     most = max(len(runs) for runs in points.values())
@@ -90,7 +93,7 @@ def _series(results: Sequence[Result]) -> dict[str, list[Result]]:
     found: dict[str, list[Result]] = {}
     for each in results:
         more = f" {each.overlap:.0f} %" if is_swept else ""
-        found.setdefault(each.ordering + more, []).append(each)
+        found.setdefault(each.line + more, []).append(each)
     return found
 
 

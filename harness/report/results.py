@@ -37,6 +37,13 @@ class Result:
         return str(self.about.get("ordering", "unknown"))
 
     @property
+    def line(self) -> str:
+        """The plugin, and its form if one was chosen: what figures have a line for."""
+        options = self.about.get("ordering_options")
+        form = options.get("form") if isinstance(options, Mapping) else None
+        return f"{self.ordering}, {form}" if form else self.ordering
+
+    @property
     def scenario(self) -> str:
         """The scenario's name."""
         return str(self.about.get("scenario", "unnamed"))

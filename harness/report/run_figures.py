@@ -49,8 +49,8 @@ def _latency_distribution(results: Sequence[Result]) -> Figure | None:
         curve = [(float(str(part)), float(str(ms))) for part, ms in each.rows("series", "latency")]
         if curve:
             # A part of 0.99 stands at 2: one nine more is one step more.
-            lines.append(ChartLine(each.ordering, [(1 / (1 - part), ms) for part, ms in curve], style(each)))
-            rows += [(each.ordering, each.name, part, ms) for part, ms in curve]
+            lines.append(ChartLine(each.line, [(1 / (1 - part), ms) for part, ms in curve], style(each)))
+            rows += [(each.line, each.name, part, ms) for part, ms in curve]
     if not lines:
         return None
     across = ChartAxis("of all deliveries", is_log=True, least=1, tick=_nines)
@@ -112,9 +112,9 @@ def _displacement(results: Sequence[Result]) -> Figure | None:
         if isinstance(histogram, Mapping) and histogram:
             total = sum(histogram.values())
             moved = total - histogram.get(_UNMOVED, 0)
-            bars.append((each.ordering, [("", A_THOUSAND * moved / total, style(each))]))
+            bars.append((each.line, [("", A_THOUSAND * moved / total, style(each))]))
             rows += [
-                (each.ordering, each.name, places, count, each.number("ordering_degree"))
+                (each.line, each.name, places, count, each.number("ordering_degree"))
                 for places, count in histogram.items()
             ]
     if not bars:
@@ -141,10 +141,10 @@ def _traffic(results: Sequence[Result]) -> Figure | None:
         counts = [(kind, each.number("traffic", kind), colour) for kind, colour in _TRAFFIC]
         if published and any(count is not None for _, count, _ in counts):
             bars.append(
-                (each.ordering, [(kind, (count or 0) / published, colour) for kind, count, colour in counts])
+                (each.line, [(kind, (count or 0) / published, colour) for kind, count, colour in counts])
             )
             totals = (count for _, count, _ in counts)
-            rows.append((each.ordering, each.name, published, *totals, each.number("traffic", "bytes")))
+            rows.append((each.line, each.name, published, *totals, each.number("traffic", "bytes")))
     if not bars:
         return None
     return Figure(
@@ -168,8 +168,8 @@ def _detection(results: Sequence[Result]) -> Figure | None:
         )
     else:
         runs = [(each, _detection_us(each)) for each in same_scenario(results)]
-        bars = [(each.ordering, [("", mean, style(each))]) for each, mean in runs if mean is not None]
-        rows = [(each.ordering, each.name, each.parameter("subscriptions"), mean) for each, mean in runs]
+        bars = [(each.line, [("", mean, style(each))]) for each, mean in runs if mean is not None]
+        rows = [(each.line, each.name, each.parameter("subscriptions"), mean) for each, mean in runs]
         if not bars:
             return None
         svg = drawn_bars(Bars(bars, "mean, microseconds"))
@@ -201,8 +201,8 @@ def _timeline(results: Sequence[Result]) -> Figure | None:
         ]
         if len(points) > 1:
             rates = [(at, rate) for at, rate, _ in points]
-            lines.append(ChartLine(each.ordering, rates, style(each), is_step=True))
-            rows += [(each.ordering, each.name, *point) for point in points]
+            lines.append(ChartLine(each.line, rates, style(each), is_step=True))
+            rows += [(each.line, each.name, *point) for point in points]
     if not lines:
         return None
     marks = _marks(next((each.objects("faults") for each in runs if each.rows("faults")), []))

@@ -112,9 +112,9 @@ def faults(result: Result) -> str:
 
 def _run(result: Result, results: Sequence[Result]) -> Cell:
     """The ordering, and where that is not enough the parameters that distinguish the run."""
-    alike = [each for each in results if each.ordering == result.ordering]
+    alike = [each for each in results if each.line == result.line]
     more = f' <span class="aside">{escape(result.name)}</span>' if len(alike) > 1 else ""
-    return f"<b>{escape(result.ordering)}</b>{more}", "run"
+    return f"<b>{escape(result.line)}</b>{more}", "run"
 
 
 def _ordering(name: str, runs: Sequence[Result]) -> Cell:

@@ -18,6 +18,7 @@ from typing import Final
 import attrs
 import trio
 
+from broker.routing import DEFAULT, parse
 from harness.runs import directory
 from harness.runs.brokers import Fleet, open_fleet
 from harness.runs.crew import is_ordered
@@ -28,6 +29,7 @@ from harness.runs.progress import Progress
 from harness.runs.wiring import Wiring, open_wiring
 from harness.scenarios import Point, Scenario, Study
 from harness.traces import BROKERS, DELIVERIES, FAULTS, MATCHES, PUBLICATIONS, SEEN, SUBSCRIPTIONS, merge
+from ordering import plugins
 
 QUIET_S: Final = 2.0
 """When nothing has been delivered for so long, nothing is on its way: far more than any round trip."""
@@ -59,11 +61,12 @@ class Ending:
 
 @attrs.define(eq=False)
 class Performance:
-    """One run under way."""
+    """One run under way. `routing` is that of all brokers, and of all runs that it is compared with."""
 
     point: Point
     study: str
     ordering: str
+    routing: str
     folder: Path
     progress: Progress
     plan: Plan = attrs.field(init=False)
@@ -101,7 +104,9 @@ class Performance:
         return Ending(self.folder, self.ordering, published, delivered, count, self._crews.ended(), seconds)
 
     def _ordering(self) -> dict[str, object]:
-        return {"ordering": self.ordering, "ordering_options": self._options()}
+        """Return what decides when, and where, publications go."""
+        options = self._options()
+        return {"ordering": self.ordering, "ordering_options": options, "routing": self.routing}
 
     def _options(self) -> dict[str, str]:
         """Return the plugin's options; the sequencer is the root, unless the scenario names it."""
@@ -124,7 +129,7 @@ class Performance:
         """Return the arguments of one broker."""
         plan, above = self.plan, self.plan.uplinks[broker]
         words = ["broker", "--name", broker, "--listen", plan.address(broker), "--log-format", "json"]
-        words += ["--ordering", self.ordering, "--trace", str(self.folder)]
+        words += ["--ordering", self.ordering, "--routing", self.routing, "--trace", str(self.folder)]
         words += ["--link-timeout", str(self.scenario.overlay.link_timeout_s)]
         for key, value in self._options().items():
             words += ["--ordering-option", f"{key}={value}"]
@@ -221,15 +226,23 @@ class Performance:
         return {dataset.name: merge(dataset, self.folder) for dataset in wanted}
 
 
+def common_routing(scenario: Scenario, orderings: Sequence[str]) -> str:
+    """Return the scenario's routing; or the one that an ordering needs, for all of them; or the product's."""
+    needed = [routing for name in orderings if (routing := plugins.routing(name))]
+    return str(parse(scenario.routing or next(iter(needed), str(DEFAULT))))
+
+
 def planned(
     study: Study, out: Path, progress: Progress, orderings: Sequence[str] = ()
 ) -> Iterator[Performance]:
     """Every run there will be. Without orderings, each point has its scenario's own."""
     for point in study.points:
         base = out / POINTS / point.name if point.name else out
-        for ordering in orderings or (point.scenario.ordering,):
+        names = orderings or (point.scenario.ordering,)
+        routing = common_routing(point.scenario, names)
+        for ordering in names:
             folder = base / ordering if orderings else base
-            yield Performance(point, study.name, ordering, folder, progress)
+            yield Performance(point, study.name, ordering, routing, folder, progress)
 
 
 async def perform_all(runs: Sequence[Performance], progress: Progress) -> list[Ending]:

@@ -19,6 +19,7 @@ from typing import Final
 
 import attrs
 
+from broker.routing import DEFAULT, RoutingError, parse
 from harness.scenarios.interests import groups
 from harness.scenarios.keys import ScenarioError, read
 from harness.scenarios.overlays import edges, uplinks
@@ -99,6 +100,7 @@ def from_content(
 def _checked(content: Mapping[str, object], where: str) -> Scenario:
     """Read one scenario, and check the rules on several keys together."""
     scenario = read(Scenario, content, where)
+    _check_routing(scenario, where)
     above = uplinks(scenario.overlay, scenario.seed, where)
     for key, wanted in (
         ("publishers.at", scenario.publishers.at),
@@ -112,6 +114,13 @@ def _checked(content: Mapping[str, object], where: str) -> Scenario:
     _check_overlap(scenario, scenario.publishers.at or edges(above), "publishers", where)
     _check_overlap(scenario, scenario.subscribers.at or edges(above), "subscribers", where)
     return scenario
+
+
+def _check_routing(scenario: Scenario, where: str) -> None:
+    try:
+        parse(scenario.routing or str(DEFAULT))
+    except RoutingError as error:
+        raise ScenarioError(f"{where}: routing: {error}") from error
 
 
 def _check_overlap(scenario: Scenario, places: Sequence[str], who: str, where: str) -> None:

@@ -148,6 +148,11 @@ class Scenario:
         ("pairwise", "fifo", "sequencer", "published"),
         "the orderings that `compare` runs by default",
     )
+    routing: str = text(
+        "",
+        "the routing strategies of all brokers; none means what the orderings that are compared can all have",
+        "a text as `concord broker --routing` takes it",
+    )
     faults: tuple[str, ...] = texts((), "what goes wrong and when: `concord harness faults` lists the forms")
     journal: bool = flag("brokers write a journal, and a restarted one recovers its state", default=False)
     matches: str = choice(

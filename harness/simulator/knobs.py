@@ -370,10 +370,25 @@ def _lifted(random: Random, brokers: tuple[int, int]) -> Knobs:
     )
 
 
+def _lowered(random: Random, brokers: tuple[int, int]) -> Knobs:
+    """The same below a broker that is not the root, so that much is pending there."""
+    low, high = brokers
+    return evolve(
+        _lifted(random, brokers),
+        shape="fork",
+        brokers=min(max(low, random.choice((4, 4, 5))), high),
+        publications=random.randint(40, 80),
+        subscriptions=random.randint(5, 8),
+        eagerness=random.choice((0.6, 0.75, 0.85)),
+        weights=random.choice(((1.0,), (1.0, 0.3), (1.0, 1.0, 0.1))),
+        move=random.choice((0.1, 0.2)),
+    )
+
+
 def _lifted_changing(random: Random, brokers: tuple[int, int]) -> Knobs:
     """Clients come and go as well."""
     return evolve(
-        _lifted(random, brokers),
+        random.choice((_lifted, _lowered))(random, brokers),
         settles_first=random.random() < 0.5,  # noqa: PLR2004 - a fair coin
         subscribe=0.1,
         advertise=0.08,
@@ -402,7 +417,7 @@ REGIMES: Final[dict[str, tuple[Regime, ...]]] = {
     "crash": (_failing, _dense, _rings, _rings, _moving, _flapping, _scripted, _scripted, _directed_crash),
     "healing": (_losing, _losing, _breaking, _returning, _gathering),
     "move": (_moved, _moved, _moved_and_lost),
-    "lift": (_lifted, _lifted_changing),
+    "lift": (_lifted, _lowered, _lifted_changing),
 }
 """The regimes a campaign with these faults draws from, each as often as it is listed."""
 

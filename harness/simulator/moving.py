@@ -83,7 +83,7 @@ def excuse(world: "World", one: Site, other: Site) -> None:
     world.owing.link_lost(one, other)
     for site in world.sites.values():
         uplink = site.core.uplink
-        if site.core.lifts.beside is not None and uplink is not None and uplink in site.outgoing:
+        if site.core.steps.beside is not None and uplink is not None and uplink in site.outgoing:
             parent = site.outgoing[uplink].site
             if parent in {one, other}:
                 world.owing.link_lost(site, parent)

@@ -156,7 +156,8 @@ class ScheduleDriver:
             world.do(("drain",))
 
     def _parent_of(self, number: int) -> int:
-        return {"chain": number - 1, "star": 0}.get(self.knobs.shape, self._below(number))
+        parents = {"chain": number - 1, "star": 0, "fork": min(number - 1, 1)}
+        return parents.get(self.knobs.shape, self._below(number))
 
     # --- chance ---
 
@@ -328,8 +329,7 @@ class ScheduleDriver:
         moved, asker = (names[self._below(len(names))] for _ in range(2))
         if self.random.random() >= self.knobs.steps:
             return self.world.do(("move", moved, names[self._below(len(names))], "reattach", asker))
-        above = [each for each in self.world.sites[moved].core.roster.ancestors(moved)[1:] if each in names]
-        return bool(above) and self.world.do(("move", moved, above[self._below(len(above))], "path", asker))
+        return self.world.do(("move", moved, names[self._below(len(names))], "path", asker))
 
     # --- leases ---
 

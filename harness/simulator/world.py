@@ -46,7 +46,7 @@ from typing import Final
 from attrs import Factory, define, evolve, field
 
 from broker.core import BrokerCore, CoreEffects, Destination
-from broker.core.lifting import BROKEN, LEFT_OVER
+from broker.core.stepping import BROKEN, LEFT_OVER
 from broker.filters import Filter
 from broker.healing import Search
 from broker.messages import LinkMessage, Publication, PublicationsLost

@@ -261,10 +261,7 @@ def _relocate(world: WholeWorld) -> None:
     random, names = world.random, list(world.sites)
     operator = world.begin_program(f"{OPERATOR} {len(world.programs)}")
     moved, method = random.choice(names), random.choice(world.knobs.methods)
-    node = world.sites[moved].node
-    above = [] if node is None else node.exchange.core.roster.ancestors(moved)[1:]
-    uplink = random.choice(above if above and method == "path" else names)
-    moving = Moving(moved, uplink, method, ignore_progress)
+    moving = Moving(moved, random.choice(names), method, ignore_progress)
     operator.session.ask(moving)
     world.clock.after(OPERATOR_S, operator.leave)
 

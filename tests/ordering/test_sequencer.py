@@ -4,7 +4,7 @@ import pytest
 from attrs import frozen
 
 from ordering.interface import Context, Emission, ForeignNoteError, Hops, Note, OptionError, Route
-from ordering.sequencer import ANSWER, ASK, GONE, PLACED, Sequencer, here
+from ordering.sequencer import ANSWER, ASK, GONE, GRANTED, NUMBER, PLACED, REFUSED, Sequencer, here
 
 UP, LEFT, RIGHT, LOCAL = 1, 2, 4, 8
 HERE = here("S")
@@ -176,7 +176,7 @@ def test_every_kind_of_cost_is_counted() -> None:
     assert (measures.refused, measures.metadata_bytes) == (0, 0)
 
 
-@pytest.mark.parametrize("content", [(), (0,), (1,), (5,), (2, 1)])
+@pytest.mark.parametrize("content", [(), (0,), (1,), (8,), (2, 1)])
 def test_a_foreign_note_is_named(content: tuple[int, ...]) -> None:
     with pytest.raises(ForeignNoteError, match="do not say"):
         below().note(UP, content)
@@ -189,7 +189,9 @@ def test_brokers_that_mean_different_sequencers_do_not_work_together() -> None:
         below().note(LEFT, said.item.content)
 
 
-@pytest.mark.parametrize("options", [{"requests": "0"}, {"queue": "many"}, {"sequenser": "B1"}])
+@pytest.mark.parametrize(
+    "options", [{"requests": "0"}, {"queue": "many"}, {"sequenser": "B1"}, {"form": "both"}]
+)
 def test_options_that_make_no_sense_are_refused(options: dict[str, str]) -> None:
     with pytest.raises(OptionError):
         made("B", **options)
@@ -199,3 +201,42 @@ def test_two_notes_in_a_row_stay_two() -> None:
     assert below().combine(ASK.content, ASK.content) is None
     assert isinstance(sends(below().note(UP, HERE.content))[0][0], Note)
     assert isinstance(below().note(LEFT, ASK.content)[0], Emission)
+
+
+def test_a_publication_that_needs_a_number_is_sent_when_that_is_granted_and_dropped_when_it_is_refused() -> (
+    None
+):
+    plugin = below(form="asking")
+    for number in (1, 2):
+        assert sends(plugin.publication(Event(number), 0, 0, Route(LOCAL, 0))) == [(NUMBER, UP, 0)]
+    assert sends(plugin.note(UP, REFUSED.content)) == []
+    assert sends(plugin.note(UP, GRANTED.content)) == [(2, UP, 0)]
+    assert (plugin.measures.refused, plugin.waiting_count) == (1, 1)
+
+
+def test_answers_about_numbers_return_by_the_links_of_the_requests() -> None:
+    plugin = below(form="asking")
+    plugin.note(LEFT, NUMBER.content)
+    plugin.publication(Event(1), 0, 0, Route(LOCAL, 0))
+    plugin.note(RIGHT, NUMBER.content)
+    plugin.hop_lost(RIGHT)
+    answers = [sends(plugin.note(UP, GRANTED.content)) for _ in range(4)]
+    assert answers == [[(GRANTED, LEFT, 0)], [(1, UP, 0)], [], []]
+
+
+def test_the_sequencer_refuses_numbers_beyond_the_grants_until_publications_have_come() -> None:
+    plugin = made("S", form="asking", grants="1")
+    assert [sends(plugin.note(LEFT, NUMBER.content)) for _ in range(2)] == [
+        [(GRANTED, LEFT, 0)],
+        [(REFUSED, LEFT, 0)],
+    ]
+    plugin.publication(Event(1), LEFT, 0, Route(RIGHT, 0))
+    assert sends(plugin.note(RIGHT, NUMBER.content)) == [(GRANTED, RIGHT, 0)]
+
+
+def test_with_its_way_a_broker_asks_for_its_numbers_again() -> None:
+    plugin = below(form="asking")
+    plugin.publication(Event(1), 0, 0, Route(LOCAL, 0))
+    plugin.note(UP, GONE.content)
+    assert (NUMBER, UP, 0) in sends(plugin.note(UP, HERE.content))
+    assert sends(plugin.note(UP, GRANTED.content)) == [(1, UP, 0)]

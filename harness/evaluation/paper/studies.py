@@ -1,18 +1,22 @@
-"""The studies: scenarios under some orderings; each run is analysed, and each study has a report.
+"""The studies: scenarios under some lines, an ordering with its options each; each run is made repeatedly.
 
-With each run stands how much of the machine other programs took meanwhile: what its figures can be trusted
-for. Linux counts what all processors did, and what the children of a process did that have ended. The
-difference is the others'. Elsewhere nothing is known, and nothing is said.
+Laws.
+
+1. All lines of a study run under the routing of its scenario.
+2. Repeats are the outermost loop and lines the innermost, and each repeat begins with another line: a slow
+   minute hits all lines, and a campaign that is stopped early has every line, with fewer repeats.
+3. A run during which others took more than `OTHERS_MOST` of the processors is made again, `TRIES` times at
+   most. What is disturbed then is kept, and named where it stands.
 """
 
-import os
-import resource
+import json
+import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final
 
 import attrs
@@ -21,47 +25,74 @@ import click
 from harness.analysis.analyzing import judged
 from harness.analysis.session import session
 from harness.evaluation import campaign
+from harness.evaluation.paper.quiet import QuietMeter, Quietness, write_others
 from harness.report.page import write as write_report
 from harness.runs.progress import Progress
+from harness.scenarios import find
 
-ALL: Final = ("pairwise", "fifo", "sequencer", "published")
+REPEATS: Final = 3
 
-FILE: Final = "others.txt"
-_COUNTS: Final = Path("/proc/stat")
-_IDLE: Final = (3, 4)
-"""Which of the first eight counts are no work: doing nothing, and waiting for a disk."""
+TRIES: Final = 4
+"""A machine that is disturbed four times in a row is not quiet, and waiting for it has no end."""
 
-_STATES: Final = 8
+_NO_OPTIONS: Final[Mapping[str, str]] = MappingProxyType({})
+
+
+@attrs.frozen
+class EvaluationLine:
+    """An ordering with its options. `points` says how many points of a sweep it can take, the first ones."""
+
+    name: str
+    ordering: str
+    options: Mapping[str, str] = _NO_OPTIONS
+    points: int | None = None
+    repeats: int | None = None
+
+
+PAIRWISE: Final = EvaluationLine("pairwise", "pairwise")
+FIFO: Final = EvaluationLine("fifo", "fifo")
+SEQUENCER: Final = EvaluationLine("sequencer", "sequencer")
+ASKING: Final = EvaluationLine("asking", "sequencer", {"form": "asking", "grants": "100"})
+PROGRESSIVE: Final = EvaluationLine("progressive", "published", {"form": "progressive"})
+FAST: Final = EvaluationLine("fast", "published", {"form": "fast"})
+BASIC: Final = EvaluationLine("basic", "published", {"form": "basic"}, repeats=1)
+
+BASELINES: Final = (PAIRWISE, FIFO, SEQUENCER)
+ALL: Final = (*BASELINES, PROGRESSIVE, FAST)
+
+
+def _first(line: EvaluationLine, points: int, repeats: int = 1) -> EvaluationLine:
+    """Return a line that stops at a point: beyond it, it would run into the end of every wait."""
+    return attrs.evolve(line, points=points, repeats=repeats)
 
 
 @attrs.frozen
 class PaperStudy:
-    """One scenario under some orderings. `changes` are keys of it that differ, as `--set` takes them."""
+    """One scenario under some lines."""
 
     name: str
     scenario: str
-    orderings: Sequence[str]
-    changes: Sequence[str] = ()
+    lines: Sequence[EvaluationLine]
+    repeats: int = REPEATS
 
 
 STUDIES: Final = (
     PaperStudy("quick", "quick", ALL),
-    PaperStudy("figure5", "figure5", ("pairwise", "published")),
-    # The paper's two forms of one plugin; pairwise is the same in both.
-    PaperStudy("figure6", "figure6", ("published",)),
-    PaperStudy("figure7", "figure7", ("pairwise", "fifo", "sequencer")),
-    PaperStudy("figure8", "figure8", ("pairwise", "fifo")),
-    PaperStudy("knee", "knee", ("pairwise", "fifo", "sequencer")),
-    PaperStudy("datacentre-16x5", "datacentre-16x5", ("pairwise", "fifo", "sequencer")),
+    PaperStudy("livelock", "livelock", (PAIRWISE, PROGRESSIVE, BASIC), repeats=1),
+    PaperStudy("figure5", "figure5", ALL),
+    PaperStudy("figure7", "figure7", (*BASELINES, FAST, _first(PROGRESSIVE, 1))),
+    PaperStudy("figure7-stream", "figure7-stream", (PAIRWISE, FIFO, FAST)),
+    PaperStudy("figure8", "figure8", (*BASELINES, FAST, _first(PROGRESSIVE, 2))),
+    PaperStudy("knee", "knee", (*BASELINES, ASKING)),
     PaperStudy("market", "market", ALL),
-    PaperStudy("crash-core", "crash-core", ("pairwise", "fifo")),
-    PaperStudy("flaky-links", "flaky-links", ("pairwise", "fifo")),
-    PaperStudy("slow-subscriber", "slow-subscriber", ("pairwise", "fifo")),
+    PaperStudy("crash-core", "crash-core", (PAIRWISE, FIFO)),
+    PaperStudy("crash-lossy", "crash-lossy", (PAIRWISE, FAST)),
+    PaperStudy("flaky-links", "flaky-links", (PAIRWISE, FIFO)),
+    PaperStudy("slow-subscriber", "slow-subscriber", (PAIRWISE, FIFO)),
 )
-"""In the order in which they are run: short ones first."""
 
-TIMEOUT_S: Final = 3_600
-"""A sweep of the largest overlay takes a quarter of this."""
+TIMEOUT_S: Final = 1_200
+"""A run of the largest overlay takes a twentieth of this."""
 
 TAIL_LETTERS: Final = 300
 
@@ -70,33 +101,91 @@ class RunError(Exception):
     """A run failed; the text has the reason."""
 
 
-def perform(studies: Sequence[PaperStudy], folder: Path, progress: Progress) -> list[str]:
-    """Run the missing studies; return the failures, in a line each."""
-    runs = {f"{study.name}, {each}": (study, each) for study in studies for each in study.orderings}
-    places = {name: folder / study.name / ordering for name, (study, ordering) in runs.items()}
+@attrs.frozen
+class PaperRun:
+    """One run: a study at a point under a line, for the `number`th time. `point` is empty if there is one."""
+
+    study: PaperStudy
+    point: str
+    line: EvaluationLine
+    number: int
+
+    @property
+    def name(self) -> str:
+        """Return the name in the lines of progress, and of complaints."""
+        words = (self.study.name, self.point, self.line.name, f"repeat {self.number}")
+        return ", ".join(word for word in words if word)
+
+    def place(self, folder: Path) -> Path:
+        """Return the folder of the run."""
+        above = folder / self.study.name / self.point if self.point else folder / self.study.name
+        return above / self.line.name / str(self.number)
+
+    def command(self, out: Path) -> list[str]:
+        """Return the command that makes the run."""
+        words = [sys.executable, "-m", "broker", "harness", "run", self.study.scenario, "--quiet"]
+        words += ["--ordering", self.line.ordering, "--out", str(out)]
+        words += ["--point", self.point] if self.point else []
+        if self.line.options:
+            words += ["--set", f"ordering_options={json.dumps(dict(self.line.options))}"]
+        return words
+
+
+def runs_of(studies: Sequence[PaperStudy], repeats: int | None = None) -> Iterator[PaperRun]:
+    """Every run of some studies, in the order in which they are made (law 2)."""
+    points = {each.name: [point.name for point in find(each.scenario).points] for each in studies}
+    counts = {each.name: each.repeats if repeats is None else repeats for each in studies}
+    for number in range(1, max(counts.values(), default=0) + 1):
+        for study in studies:
+            for index, point in enumerate(points[study.name]):
+                for line in _turned(study.lines, number - 1):
+                    most = counts[study.name] if line.repeats is None else line.repeats
+                    if number <= most and (line.points is None or index < line.points):
+                        yield PaperRun(study, point, line, number)
+
+
+def _turned(lines: Sequence[EvaluationLine], by: int) -> Sequence[EvaluationLine]:
+    first = by % len(lines)
+    return (*lines[first:], *lines[:first])
+
+
+def perform(runs: Sequence[PaperRun], folder: Path, progress: Progress, until_s: float) -> list[str]:
+    """Make the missing runs, and begin none after a time of the monotonic clock; return the failures."""
+    by_name = {each.name: each for each in runs}
+    places = {each.name: each.place(folder) for each in runs}
 
     def make(missing: Sequence[str]) -> Iterator[campaign.Done]:
         for name in missing:
-            yield _done(name, *runs[name], places[name])
+            if time.monotonic() >= until_s:
+                return
+            yield _done(by_name[name], places[name])
 
     return campaign.perform(places, make, progress)
 
 
-def _done(name: str, study: PaperStudy, ordering: str, place: Path) -> campaign.Done:
-    """Make one run, or one for each point of a sweep."""
+def _done(run: PaperRun, place: Path) -> campaign.Done:
+    """Make one run, again and again while it is disturbed (law 3)."""
     begun_s = time.monotonic()
     try:
-        with campaign.whole(place) as unfinished, watched(unfinished):
-            _run(study, ordering, unfinished)
+        with campaign.whole(place) as unfinished:
+            _run_quietly(run, unfinished)
     except RunError as error:
-        return campaign.Done(name, time.monotonic() - begun_s, str(error))
-    return campaign.Done(name, time.monotonic() - begun_s)
+        return campaign.Done(run.name, time.monotonic() - begun_s, str(error))
+    return campaign.Done(run.name, time.monotonic() - begun_s)
 
 
-def _run(study: PaperStudy, ordering: str, folder: Path) -> None:
-    changes = [word for change in study.changes for word in ("--set", change)]
-    options = ["--ordering", ordering, "--out", str(folder), "--quiet", *changes]
-    command = [sys.executable, "-m", "broker", "harness", "run", study.scenario, *options]
+def _run_quietly(run: PaperRun, folder: Path) -> None:
+    for tries in range(1, TRIES + 1):
+        shutil.rmtree(folder, ignore_errors=True)
+        meter = QuietMeter.begin()
+        _run(run.command(folder))
+        quietness = Quietness(meter.others(), tries)
+        write_others(folder, quietness)
+        if not quietness.is_disturbed:
+            return
+
+
+def _run(command: Sequence[str]) -> None:
     try:
         done = subprocess.run(  # noqa: S603 - our own command, with words of the table
             command, capture_output=True, text=True, check=False, timeout=TIMEOUT_S
@@ -119,7 +208,8 @@ def analyse(folder: Path, master: str) -> None:
 
 
 def _unanalysed(folder: Path) -> Iterator[Path]:
-    for about in sorted(folder.rglob("run.json")):
+    abouts = (about for study in STUDIES for about in sorted((folder / study.name).rglob("run.json")))
+    for about in abouts:
         parts = about.relative_to(folder).parts
         if not any(part.startswith(".") for part in parts) and not about.with_name("analysis.json").is_file():
             yield about.parent
@@ -131,47 +221,3 @@ def report(studies: Sequence[PaperStudy], folder: Path) -> None:
         place = folder / study.name
         if any(place.rglob("analysis.json")):
             click.echo(f"report: {write_report(place)}")
-
-
-@attrs.frozen
-class StudyMoment:
-    """Seconds so far: by the clock, of all processors at work, of our own programs at work."""
-
-    at_s: float
-    busy_s: float
-    own_s: float
-
-    @classmethod
-    def now(cls) -> "StudyMoment | None":
-        """Return the present counts; nothing where the system does not count."""
-        try:
-            counts = _COUNTS.read_text(encoding="ascii").split()[1 : _STATES + 1]
-        except OSError:
-            return None
-        busy = sum(int(count) for place, count in enumerate(counts) if place not in _IDLE)
-        ended = resource.getrusage(resource.RUSAGE_CHILDREN)
-        return cls(time.monotonic(), busy / os.sysconf("SC_CLK_TCK"), ended.ru_utime + ended.ru_stime)
-
-
-def others(before: StudyMoment, after: StudyMoment, processors: int) -> float:
-    """The part of all processors that others took between two moments."""
-    there_was_s = (after.at_s - before.at_s) * processors
-    taken_s = (after.busy_s - before.busy_s) - (after.own_s - before.own_s)
-    return min(1.0, max(0.0, taken_s / there_was_s))
-
-
-@contextmanager
-def watched(run: Path) -> Iterator[None]:
-    """While a run is made in this folder, watch the others, and write down what they took."""
-    before = StudyMoment.now()
-    yield
-    after = StudyMoment.now()
-    if before is not None and after is not None and run.is_dir():
-        part = others(before, after, os.cpu_count() or 1)
-        (run / FILE).write_text(f"{part:.4f}\n", encoding="utf-8")
-
-
-def read(folder: Path) -> list[float]:
-    """Return the load of other programs in every complete run of a folder's studies."""
-    found = sorted(folder.glob(f"*/[!.]*/{FILE}"))
-    return [float(path.read_text(encoding="utf-8")) for path in found]

@@ -77,6 +77,23 @@ def _advertising(points: Sequence[MeasuredPoint]) -> Finding:
     return simple > first > last > 1, text
 
 
+def _merging_costs_more(points: Sequence[MeasuredPoint]) -> Finding:
+    """Return whether merging of intervals sends more than covering; the page says why it does not here."""
+    pairs = [
+        (each.consumers, each.messages, other.messages)
+        for each in of_study(points, "changes-intervals-merging")
+        for other in of_study(points, "changes-intervals-covering")
+        if each.consumers == other.consumers and each.messages is not None and other.messages is not None
+    ]
+    if not pairs:
+        return None, ""
+    text = "; ".join(
+        f"{consumers} consumers: {number(merging)} to {number(covering)}"
+        for consumers, merging, covering in pairs
+    )
+    return all(merging > covering for _, merging, covering in pairs), text
+
+
 def _more_dynamics(points: Sequence[MeasuredPoint]) -> Finding:
     results = []
     for strategy, rises in (("simple", True), ("identity", False)):
@@ -235,6 +252,7 @@ _CLAIMS: Final[Sequence[tuple[str, Callable[[Sequence[MeasuredPoint]], Finding]]
     ),
     ("merging of intervals makes tables as small as identity of quotes", _like_identity),
     ("with many subscriptions a change costs identity the same without advertisements", _same_with_many),
+    ("merging costs more messages for a change than covering, without advertisements", _merging_costs_more),
     ("with more subscriptions identity bears more change, and simple routing less", _more_dynamics),
     ("locality helps everything", _locality),
     ("imperfect merging shrinks tables further", _shrinking),

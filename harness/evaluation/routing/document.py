@@ -9,6 +9,7 @@ from harness.analysis.points import MeasuredPoint
 from harness.evaluation.routing.claims import claims
 from harness.evaluation.routing.expected import expected_entries, expected_messages
 from harness.evaluation.routing.references import CURVES, FACTORS, Curve, at, limit, mean_way, of_study
+from harness.evaluation.routing.relations import relations
 from harness.tables import NONE, Table, beside, exactly, number, percent
 
 BEGIN: Final = "<!-- measured by make evaluation-routing: begin -->"
@@ -53,7 +54,7 @@ def in_place(page: str, measured: str) -> str:
 def document(points: Sequence[MeasuredPoint]) -> str:
     """Return the measured part; missing measurements are left out or shown as a dash."""
     opening = _OPENING.format(python=platform.python_version(), cores=os.cpu_count())
-    sections = (_checked, claims, _exact, _curves, _changes, _localities, _break_even, _factors)
+    sections = (_checked, claims, _exact, _curves, _changes, relations, _localities, _break_even, _factors)
     return "\n".join([opening, *(part for section in sections for part in section(points))])
 
 

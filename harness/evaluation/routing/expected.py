@@ -192,3 +192,80 @@ def _wanted(ranges: Sequence[tuple[int, int]], consumers: int) -> Callable[[Coun
         return total
 
     return wanted
+
+
+def covering_announces(others: int) -> float:
+    """Return how often a new interval is covered by none of so many others that hold the same middle.
+
+    Of intervals drawn as the thesis draws them, H(n) of n are covered by no other, on average.
+    """
+    many = others + 1
+    return sum(1 / each for each in range(1, many + 1)) / many
+
+
+def merging_announces(others: int) -> float:
+    """Return how often a new interval makes the union of so many others longer, at one end or at both."""
+    many = others + 1
+    return (2 * many - 1) / many**2
+
+
+@lru_cache
+def expected_interval_messages(
+    consumers: int, announces: Callable[[int], float], *, is_advertised: bool
+) -> float:
+    """For one change of an interval: the links away from its local broker over which it shows."""
+    tree = thesis_tree()
+    behind = {place.name: _count(tree, place.name) for place in tree.places if place.uplink}
+    shows = {many: _shows(consumers * many - 1, announces) for many in {*behind.values()}}
+    everybody = len(tree.locals)
+    if not is_advertised:
+        shows |= {everybody - many: _shows(consumers * (everybody - many) - 1, announces) for many in shows}
+    total = 0.0
+    for local in tree.locals:
+        chain = tree.chain(local.name)
+        for name, count in behind.items():
+            if name in chain:
+                total += shows[count]
+            elif not is_advertised:
+                total += shows[everybody - count]
+    return total / everybody
+
+
+_TAIL: Final = 1e-12
+
+
+def _shows(others: int, announces: Callable[[int], float]) -> float:
+    """Return how often a change shows where so many other consumers may want the same stock."""
+    wants = ACTIVE * EACH / STOCKS
+    part, total, many = (1 - wants) ** others, 0.0, 0
+    while many <= others and (part > _TAIL or many < others * wants):
+        total += part * announces(many)
+        part *= (others - many) / (many + 1) * wants / (1 - wants)
+        many += 1
+    return total
+
+
+@lru_cache
+def expected_saved(locality: float | None, consumers: int) -> float:
+    """Return the part of all links that a quote need not take, if half of so many consumers are active."""
+    tree = thesis_tree()
+    ranges = LOCALITIES[1.0 if locality is None else locality]
+    wanted = _wanted(ranges, consumers)
+    used = 0.0
+    for place in tree.places:
+        if place.uplink:
+            used += wanted(_counts(tree, tree.below(place.name).__contains__))
+    return 1 - used / STOCKS / tree.link_count
+
+
+def hierarchical_tables(tree: Tree, strategy: str, active: Mapping[str, Sequence[Want]]) -> dict[str, int]:
+    """Remote entries of every broker where subscriptions go up only, as in SIENA's hierarchy and JEDI.
+
+    They are those of an advertisement at the root, wherever publishers are.
+    """
+    return expected_tables(tree, strategy, active, tree.places[0].name)
+
+
+def hierarchical_links(tree: Tree, source: str, brokers: Iterable[str]) -> int:
+    """Return how many links a publication takes that goes to the root always, and down where it is wanted."""
+    return len(tree.chain(source).union(*(tree.chain(broker) for broker in brokers)))

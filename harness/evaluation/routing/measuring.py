@@ -13,8 +13,7 @@ import json
 import platform
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from multiprocessing import get_context
+from concurrent.futures import as_completed
 from pathlib import Path
 from random import Random
 from statistics import fmean, stdev
@@ -42,6 +41,7 @@ from harness.evaluation.routing.thesis import (
 )
 from harness.runs.progress import Progress
 from harness.traces import Dataset
+from harness.worker_processes import worker_processes
 
 ROUNDS_LEAST: Final = 4
 
@@ -202,7 +202,7 @@ def perform(
     by_name = {study.name: study for study in studies}
 
     def make(missing: Sequence[str]) -> Iterator[Done]:
-        with ProcessPoolExecutor(jobs, get_context("spawn"), max_tasks_per_child=1) as pool:
+        with worker_processes(jobs, tasks_each=1) as pool:
             under_way = {pool.submit(measure, by_name[name], folder / name, seed): name for name in missing}
             for future in as_completed(under_way):
                 error = future.exception()

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from broker.core import ProtocolError
-from broker.move_messages import Lifted, Switched
+from broker.move_messages import Lifted, StepAsked, StepGranted, StepQueued, StepRefused, Switched
 from ordering.pairwise import Pairwise
 from tests.broker.core.network import Network
 
@@ -56,6 +56,18 @@ def test_a_second_move_waits_for_the_first() -> None:
     states = [json.loads(answer.steps[0])["state"] for answer in network.explained]
     assert states == ["begun", "queued"]
     assert all(answer.more for answer in network.explained)
+
+
+def test_a_step_waits_for_another_at_the_same_broker() -> None:
+    core = chain().cores["B1"]
+    links = [core.open_link(name, uplink=False) for name in ("B3", "B4")]
+    for link in links:
+        core.receive(link, [StepAsked(f"{link.name}.", 1, "B2")])
+    sent = {hop.name: messages[-1] for hop, messages in core.take().outgoing}
+    assert (sent["B3"], sent["B4"]) == (StepGranted(1), StepQueued(1))
+    core.close_link(links[0])
+    ((_, (answer,)),) = core.take().outgoing
+    assert answer == StepRefused(1, "B2 is not its child, with B4 below it")
 
 
 def test_what_makes_no_sense_ends_the_link() -> None:

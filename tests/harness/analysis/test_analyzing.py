@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 from harness.analysis.analyzing import analyze
 from harness.analysis.promises import AnalysisError, UnknownVerdictError
 from harness.analysis.synthetic import SyntheticShape, make, rows, write_dataset
-from ordering.verdicts import History, HistoryEvent, HistorySubscription, check
+from ordering.verdicts import History, HistoryEvent, HistorySubscription, check, report
 from tests.harness.analysis.datasets import together, written
 from tests.ordering.verdicts.histories import clean_histories, histories
 
@@ -73,6 +73,10 @@ def test_spark_and_the_plain_checker_give_the_same_answers(
     assume(history.subscriptions)
     analysis = analysed(spark, history, long)
     assert {name: analysis[name] for name in COUNTS} == counts_of(history)
+    plain = report(history)
+    reports: Any = analysis["reports"]
+    assert reports["acyclic"]["outcome"] is plain.acyclic.outcome
+    assert {name: reports["local"][name] for name in plain.local.counts} == dict(plain.local.counts)
 
 
 @pytest.mark.filterwarnings("ignore:Generating overly large repr")  # an example is many histories

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from harness.analysis.kernels import histograms, pairs, permutations, streams
+from harness.analysis.kernels import histograms, pairs, permutations, streams, wholes
 
 permutation = st.integers(0, 24).flatmap(lambda many: st.permutations(range(many)))
 stream = st.lists(st.integers(0, 30), unique=True, max_size=25)
@@ -140,3 +140,23 @@ def test_a_bin_is_right_to_one_part_in_a_thousand(durations: list[int]) -> None:
 def test_quantiles_are_what_so_many_do_not_exceed() -> None:
     bins, counts = histograms.counted(np.arange(1, 101))
     assert histograms.quantiles(bins, counts, (0.5, 0.99, 0.999)) == [50, 99, 100]
+
+
+def wholes_of(*many: list[int]) -> wholes.WholeOrder:
+    arrays = [np.array(each, np.int32) for each in many]
+    return wholes.judge(arrays, 1 + max(map(max, many)))
+
+
+class TestWholes:
+    def test_three_streams_in_a_circle_agree_in_pairs_and_are_a_part_of_no_sequence(self) -> None:
+        assert wholes_of([0, 1, 5], [1, 2, 5], [2, 0, 6]) == wholes.WholeOrder(1, 0, 3)
+
+    def test_an_audience_that_disagrees_is_counted_once(self) -> None:
+        assert wholes_of([0, 1, 2], [1, 0, 2], [1, 0, 2]) == wholes.WholeOrder(1, 1, 2)
+
+    def test_what_only_one_stream_has_is_no_audience(self) -> None:
+        assert wholes_of([0, 1, 2, 3], [2, 3]) == wholes.WholeOrder(1, 0, 0)
+
+    def test_too_many_steps_are_not_followed(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(wholes, "EDGES_MAX", 2)
+        assert wholes_of([0, 1, 2, 3]).circling is None

@@ -83,8 +83,11 @@ def test_every_point_of_a_sweep_is_run_and_an_earlier_run_is_replaced_only_if_as
     assert result.exit_code == 0, result.output
     assert sorted(path.name for path in (out / "points").iterdir()) == ["publishers-1", "publishers-2"]
     assert len(json.loads(result.stdout)) == 2
+    unknown = CliRunner().invoke(concord, [*words, "--point", "publishers-3"])
+    assert "no such point; there are publishers-1, publishers-2" in unknown.output
     assert "is not empty" in str(CliRunner().invoke(concord, words).exception)
-    assert CliRunner().invoke(concord, [*words, "--replace"]).exit_code == 0
+    assert CliRunner().invoke(concord, [*words, "--replace", "--point", "publishers-2"]).exit_code == 0
+    assert json.loads((out / "run.json").read_text())["publishers"] == 2
 
 
 def test_options_of_an_ordering_are_not_given_to_another(tmp_path: Path, small: str) -> None:
@@ -96,7 +99,9 @@ def test_options_of_an_ordering_are_not_given_to_another(tmp_path: Path, small: 
         out = tmp_path / ordering
         result = CliRunner().invoke(concord, [*words, "--out", str(out), "--ordering", ordering])
         assert result.exit_code == 0, result.output
-        assert json.loads((out / "run.json").read_text())["ordering_options"] == options
+        about = json.loads((out / "run.json").read_text())
+        assert about["ordering_options"] == options
+        assert about["routing"] == ("simple+simple" if ordering == "published" else "covering+simple")
 
 
 def test_a_folder_that_holds_something_else_is_left_alone(tmp_path: Path, small: str) -> None:

@@ -39,6 +39,15 @@ def test_a_search_ends_with_the_first_violation_and_not_with_its_batch() -> None
     assert found.schedules == found.first["seed"] + 1  # type: ignore[operator]  # it is a number
 
 
+def test_what_is_not_promised_is_counted_where_it_is_asked_for() -> None:
+    found = {
+        ordering: run(CampaignSettings(60, ordering=ordering, reports=True)).reports
+        for ordering in ("pairwise", "fifo")
+    }
+    assert found["pairwise"] == {"reported": 60}
+    assert found["fifo"]["cyclic"] >= found["fifo"]["local"] > 0
+
+
 def test_a_tally_prints_every_kind() -> None:
     assert set(Tally().as_json()["kinds"]) >= {  # type: ignore[call-overload]  # it is a dictionary
         "pairwise",

@@ -11,15 +11,16 @@ from harness.explorer.mutants import applied
 from harness.explorer.worlds import (
     TREES,
     changing_worlds,
-    lifting_worlds,
     moving_worlds,
     reading_worlds,
     static_worlds,
+    stepping_worlds,
 )
 from ordering.pairwise import Pairwise
 
 TWO = TREES[0]
 BOTH = (("B1", "a", "aa"), ("B2", "a", "aa"))
+WANT_BELOW = (("B2", "a"), ("B3", "a"))
 WANT = (("B1", "a"), ("B2", "a"))
 
 
@@ -29,7 +30,7 @@ WANT = (("B1", "a"), ("B2", "a"))
         (static_worlds, 199),
         (changing_worlds, 151),
         (moving_worlds, 41),
-        (lifting_worlds, 53),
+        (stepping_worlds, 107),
         (reading_worlds, 371),
     ],
 )
@@ -58,7 +59,14 @@ def test_a_broken_rule_is_found_in_a_static_world(mutant: str) -> None:
 def test_a_broken_rule_of_lifts_is_found(mutant: str) -> None:
     with applied(mutant):
         cores = Cores(Pairwise)
-        assert any(Exploration(world, cores).run().wrong for world in islice(lifting_worlds(), 3))
+        assert any(Exploration(world, cores).run().wrong for world in islice(stepping_worlds(), 3))
+
+
+def test_a_broken_rule_of_lowerings_is_found() -> None:
+    world = SmallWorld(TREES[2], (("B1", "a", "a"), ("B2", "a", "a")), WANT_BELOW, ("B3", ("step", "B2")))
+    assert not Exploration(world, Cores(Pairwise)).run().wrong
+    with applied("lower-keeps-nothing"):
+        assert Exploration(world, Cores(Pairwise)).run().wrong
 
 
 def test_waiting_for_a_lost_uplink_is_found() -> None:

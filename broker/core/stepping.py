@@ -1,0 +1,307 @@
+"""What the steps of a move share: the part that a broker has in one, and what has come of it.
+
+A step gives a child another parent while events flow: a *lift* the broker above its parent, a *lowering*
+another child of its parent. The child's side of both is in `broker.core.rising`, the others' sides are in
+`broker.core.lifting` and `broker.core.lowering`.
+
+Laws.
+
+1. A broker takes part in one step at a time. Those that ask it meanwhile wait in their order, unless it asks
+   itself: a broker that waits lets nobody wait, so there is no cycle of them.
+2. What follows from a step is in `links`, `refused` and `turned` until the core takes it.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from enum import Enum
+from typing import Final, cast
+
+from attrs import Factory, define
+
+from broker.core.adoption import ChildRoutes, take_over
+from broker.core.effects import ProtocolError
+from broker.core.hops import Hop, HopTable
+from broker.core.membership import Membership
+from broker.core.pages import cut
+from broker.core.replays import Replays
+from broker.core.routing import RoutingState
+from broker.core.synchronisation import Synchronisation
+from broker.messages import Control, LinkMessage, Publication
+from broker.move_messages import LiftedIds, LiftedRoutes, StepAsked
+from broker.page_limits import COLLECTED_COUNT_MAX, HELD_BYTES_MAX, HELD_COUNT_MAX
+from broker.routing.strategy import RouteFilter
+from broker.transitions import Transitions, follow
+from ordering.interface import Emission, Ordering
+from ordering.interface import Lifting as LiftingPlugin
+
+LEFT_OVER: Final = "moved"
+"""Why a link is closed that a step has left over, and nothing depends on."""
+
+BROKEN: Final = "broken"
+"""Why a link is closed that may have lost something in a step that was torn apart."""
+
+Outgoing = Sequence[tuple[Hop, list[LinkMessage]]]
+
+
+class Rise(Enum):
+    """The state of a child on its way to another parent."""
+
+    ASKED = "the new parent is asked"
+    PREPARING = "the parent lets everything be ordered above"
+    DRAINING = "nothing is sent up, and acknowledgements are awaited"
+    LIFTED = "the parent is notified; Switched is awaited"
+    LOWERED = "the new link is the uplink; Joined is awaited"
+
+
+TRANSITIONS: Final[Transitions[Rise]] = {
+    Rise.ASKED: frozenset({Rise.PREPARING, Rise.DRAINING}),
+    Rise.PREPARING: frozenset({Rise.DRAINING}),
+    Rise.DRAINING: frozenset({Rise.LIFTED}),
+    Rise.LIFTED: frozenset({Rise.LOWERED}),
+    Rise.LOWERED: frozenset(),
+}
+
+
+@define(eq=False)
+class Rising:
+    """This broker is the child. `held` goes up later, `arrived` by the new link is taken later."""
+
+    number: int
+    link: Hop
+    state: Rise = Rise.ASKED
+    is_lowering: bool = False
+    held: list[LinkMessage] = Factory(list)
+    arrived: list[LinkMessage] = Factory(list)
+    arrived_bytes: int = 0
+
+    @property
+    def holds(self) -> bool:
+        """Return whether nothing may be sent up."""
+        return self.state in {Rise.DRAINING, Rise.LIFTED, Rise.LOWERED}
+
+    def enter(self, state: Rise) -> None:
+        """Enter another state."""
+        self.state = follow(TRANSITIONS, self.state, state)
+
+    def take(self, message: LinkMessage) -> bool:
+        """Keep a message of the new link; return whether the limits allow it."""
+        self.arrived.append(message)
+        if isinstance(message, Publication):
+            self.arrived_bytes += len(message.frame)
+        return self.arrived_bytes <= HELD_BYTES_MAX and len(self.arrived) <= HELD_COUNT_MAX
+
+
+@define(eq=False)
+class Parting:
+    """This broker is the parent of a lift. Once the child is lifted, what comes for it goes by `routes`."""
+
+    number: int
+    child: Hop
+    is_ready: bool = False
+    is_lost: bool = False
+    routes: ChildRoutes | None = None
+
+
+@define(eq=False)
+class Receiving:
+    """This broker is the one above in a lift, and `link` the new link to the child."""
+
+    number: int
+    link: Hop
+    parent: Hop
+
+
+@define(eq=False)
+class Lowering:
+    """This broker is the parent of a child that is lowered below its sibling."""
+
+    number: int
+    child: Hop
+    sibling: Hop
+    is_ready: bool = False
+    is_switched: bool = False
+
+
+@define(eq=False)
+class Taking:
+    """This broker is the sibling, and `link` the new link to the child."""
+
+    number: int
+    link: Hop
+    is_parent: bool = False
+    """Whether the child is one of this broker already."""
+
+
+Part = Rising | Parting | Receiving | Lowering | Taking
+
+
+@define(eq=False)
+class MoveSteps:
+    """The part of one broker in a step, and what has come of it."""
+
+    routing: RoutingState
+    membership: Membership
+    synchronisation: Synchronisation
+    replays: Replays
+    hops: HopTable
+    _plugin: Ordering
+    carry_out: Callable[[Iterable[Emission]], None]
+    send: Callable[[Hop, Control], None]
+    """Sends at once."""
+    send_behind: Callable[[Hop, Control], None]
+    """Sends behind all that is pending for that hop (R5)."""
+    present: Part | None = None
+    waiting: list[tuple[StepAsked, Hop]] = Factory(list)
+    """Those who have asked this broker during a step, and by which links."""
+    refused: str = ""
+    queued: str = ""
+    """The broker at which the step of this one waits, until its asker is notified."""
+    switched: list[tuple[Hop, Hop]] = Factory(list)
+    """Hops of the child that have changed their links."""
+    closing: list[tuple[Hop, str]] = Factory(list)
+    taken: list[Hop] = Factory(list)
+    """Links of children that have become those of this broker."""
+    turned: tuple[Hop, list[LinkMessage]] | None = None
+    """The uplink, when its link has just changed, and what has come by that before."""
+    joined: Hop | None = None
+    """The uplink, when the step of this broker, the child, is over."""
+    homeless: Hop | None = None
+    """A child that has become one of this broker, and has no link to it."""
+    _parts: dict[Hop, ChildRoutes] = Factory(dict)
+    """What has come of the routes of children that move, by the link to their parent."""
+
+    @property
+    def is_active(self) -> bool:
+        """Return whether a step goes on, or something has come of one."""
+        news = self.waiting or self.closing or self.taken or self.switched or self.refused
+        return self.present is not None or bool(news)
+
+    def report(self, attached: list[Hop], rejected: list[tuple[Hop, str]]) -> None:
+        """Add the links of new children, and those to close, to these lists."""
+        attached += self.taken
+        rejected += self.closing
+        self.taken, self.closing = [], []
+
+    @property
+    def plugin(self) -> Ordering:
+        """Return the ordering plugin."""
+        return self._plugin
+
+    @property
+    def ordering(self) -> LiftingPlugin:
+        """Return the ordering plugin of a broker that takes part in steps."""
+        return cast("LiftingPlugin", self._plugin)
+
+    @property
+    def uplink(self) -> Hop:
+        """Return the uplink, which there is."""
+        uplink = self.membership.attachments.uplink
+        assert uplink is not None, "a root has no part in a step that needs an uplink"
+        return uplink
+
+    @property
+    def beside(self) -> Hop | None:
+        """Return the new link of this broker, as the child, until the switch."""
+        present = self.present
+        return present.link if isinstance(present, Rising) and present.state is not Rise.LOWERED else None
+
+    def inability(self) -> str:
+        """Return why this broker can never take part in a step, or ""."""
+        strategies = self.routing.strategies
+        if not hasattr(self._plugin, "order_above"):
+            return "its ordering plugin moves no broker without a gap"
+        subscriptions = strategies.subscriptions
+        if not strategies.advertisements.is_exact or subscriptions.floods or subscriptions.unites:
+            return "its routing strategies move no broker without a gap"
+        return ""
+
+    def objection(self) -> str:
+        """Return why this broker can take part in no step now, or ""."""
+        if text := self.inability():
+            return text
+        if self.present is not None:
+            return "another step goes on"
+        return "" if self.is_calm() else "the overlay changes"
+
+    def is_calm(self) -> bool:
+        """Return whether nothing goes on that a step would tear apart."""
+        return not (
+            len(self.synchronisation)
+            or self.routing.tables.synchronising
+            or len(self.membership.attachments)
+            or len(self.replays)
+        )
+
+    # --- the routes of the child, on their way from its parent ---
+
+    def send_routes(self, link: Hop, routes: ChildRoutes) -> None:
+        """Send the routes of a child that moves."""
+        for page in self._pages(routes):
+            self.send(link, page)
+
+    def _pages(self, routes: ChildRoutes) -> Iterator[LiftedRoutes | LiftedIds]:
+        size_bytes = self.routing.strategies.page_bytes
+        advertised = [RouteFilter(each, content) for each, content in routes.advertised.items()]
+        parts = {"wants": routes.wants, "announced": routes.announced, "added": routes.added}
+        for part, listed in {"advertised": advertised, **parts}.items():
+            for page in cut(listed, size_bytes):
+                yield LiftedRoutes(page, part)
+        for part, ids in {"knows": routes.knows, "ended": routes.ended, "brokers": routes.brokers}.items():
+            for names in cut(sorted(ids), size_bytes):
+                yield LiftedIds(frozenset(names), part)
+
+    def take_routes(self, message: LiftedRoutes, link: Hop) -> None:
+        """Collect the routes of a child that moves."""
+        routes = self._collected(link, len(message.routes))
+        match message.part:
+            case "advertised":
+                routes.advertised.update((route.id, route.filter) for route in message.routes)
+            case "wants":
+                routes.wants += message.routes
+            case "announced":
+                routes.announced += message.routes
+            case _:
+                routes.added += message.routes
+
+    def take_ids(self, message: LiftedIds, link: Hop) -> None:
+        """Collect what belongs to these routes."""
+        routes = self._collected(link, len(message.ids))
+        match message.part:
+            case "knows":
+                routes.knows |= message.ids
+            case "ended":
+                routes.ended |= message.ids
+            case _:
+                routes.brokers |= message.ids
+
+    def _collected(self, link: Hop, count: int) -> ChildRoutes:
+        """Return the routes collected so far, and count these."""
+        routes = self._parts.setdefault(link, ChildRoutes())
+        routes.count += count
+        if routes.count > COLLECTED_COUNT_MAX:
+            raise ProtocolError(
+                f"{link.name} sent {routes.count} routes of a child: {COLLECTED_COUNT_MAX} are taken"
+            )
+        return routes
+
+    def collected(self, link: Hop) -> ChildRoutes:
+        """Return what has come of the routes of a child by this link, for good."""
+        return self._parts.pop(link, None) or ChildRoutes()
+
+    def link_of(self, name: str, link: Hop | None) -> Hop:
+        """Return the link to a child that is taken over; one without a link is lost at once (R8)."""
+        if link is None:
+            link = self.homeless = self.hops.open(name, is_link=True)
+        return link
+
+    def adopt(self, child: Hop, parent: Hop, routes: ChildRoutes) -> None:
+        """Take a child of a neighbour as one of this broker.
+
+        If something goes on that a step would tear apart, it is lost at once (R8).
+        """
+        self.membership.take_over(child, parent, routes.brokers)
+        is_calm = self.is_calm()
+        take_over(self.routing, child, parent, routes)
+        if child is not self.homeless:
+            self.taken.append(child)
+            if not is_calm:
+                self.closing.append((child, BROKEN))
