@@ -170,7 +170,7 @@ class Client:
         if replay is None or not (asked := Replay.of(replay)).asks_history:
             return None
         if inbox.durable and any(
-            each["name"] == inbox.durable for each in await self.durable_subscriptions()
+            each["durable"] == inbox.durable for each in await self.durable_subscriptions()
         ):
             return None
         assert asked.age_s is not None

@@ -28,8 +28,8 @@ from broker.filters.constraints import Value
 from broker.wire.header import HEADER, LENGTH_BYTES
 
 FIRST_ANSWER_S: Final = 3.0
-"""How long the first answer is waited for. A history that runs answers within milliseconds, and within one
-second when it has just been started."""
+"""How long the first answer is waited for. A history answers within milliseconds if it has anything, and else
+when it has stored what is on its way."""
 
 ANSWER_S: Final = 10.0
 ATTEMPTS: Final = 3

@@ -7,14 +7,14 @@ Laws.
 2. An event is stored once: one that comes again, after a crash or from another broker, is known by its
    publisher and its number.
 3. The store is in the order of deliveries, and a gap stands where events are missing.
-4. A page is the last one only while the history is current: nothing has waited for it at its broker. What it
-   lacks then was published a moment ago, and brokers have it.
+4. A page is the last one only if the store has all that had come to the broker of the history when it was
+   asked. What it lacks then was published a moment ago, and brokers have it.
 5. A question is answered if the filter of the history covers the one that is asked for, and the user who asks
    may subscribe to that. Users are those that the broker of the question has proven.
 """
 
 import time
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from typing import Final, TypeVar
 
@@ -42,14 +42,8 @@ RETRY_S: Final = 5.0
 
 TIDY_S: Final = 60.0
 
-IDLE_S: Final = 1.0
-"""A history for which nothing has come in so long has everything."""
-
-CURRENT_S: Final = 60.0
-"""Or one that gets events which are no older than this."""
-
-CATCH_UP_S: Final = 1.0
-"""How long an empty page waits for the history to become current; it is asked for again then."""
+CATCH_UP_S: Final = 2.0
+"""How long an empty page waits for what is on its way to the store; it is asked for again then."""
 
 DURABLE_AGE_S: Final = 7 * 86400.0
 """How long its broker keeps what comes while it is away; the broker's own limit may be less."""
@@ -71,7 +65,9 @@ class HistoryComponent:
     wall_ns: Callable[[], int] = time.time_ns
     _seen: SeenEvents = field(factory=SeenEvents, init=False)
     _turn: trio.Lock = field(factory=trio.Lock, init=False)
-    _current: trio.Event = field(factory=trio.Event, init=False)
+    _position: int = field(default=0, init=False)
+    """The position of the last delivery that was stored."""
+    _advanced: trio.Event = field(factory=trio.Event, init=False)
 
     def __attrs_post_init__(self) -> None:
         for publisher, ordered, sequence in self.store.origins():
@@ -93,7 +89,7 @@ class HistoryComponent:
             trio.open_nursery() as nursery,
         ):
             nursery.start_soon(self._record, deliveries)
-            nursery.start_soon(self._answer_all, questions, answers)
+            nursery.start_soon(self._answer_all, questions, answers, partial(self._emitted, client, durable))
             nursery.start_soon(self._tidy)
             is_ready()
 
@@ -108,28 +104,20 @@ class HistoryComponent:
         if self.store.last and not deliveries.is_resumed:
             await self._append([gap_row(Gap(None, FORGOTTEN), self.wall_ns())])
         batches = deliveries.batches(BATCH_COUNT, self.flush_s)
+        self._position = deliveries.position
         while True:
-            item = await self._next(batches)
-            if item is None:
-                self._current.set()
-            elif isinstance(item, Gap):
-                self.notice(str(item))
-                await self._append([gap_row(item, self.wall_ns())])
-                deliveries.ack(deliveries.position)
-            else:
-                await self._append([row_of(each) for each in item if self._is_new(each)])
-                item[-1].ack()
-                if item[-1].published_ns > self.wall_ns() - CURRENT_S * 1e9:
-                    self._current.set()
-
-    async def _next(self, batches: AsyncIterator[list[Delivery]]) -> list[Delivery] | Gap | None:
-        """Return the next deliveries, the gap that comes first, or None if nothing comes for a while."""
-        with trio.move_on_after(self.flush_s + IDLE_S):
             try:
-                return await anext(batches)
+                batch = await anext(batches)
             except GapError as gap:
-                return Gap(gap.count, gap.reason)
-        return None
+                self.notice(str(gap))
+                rows, position = [gap_row(Gap(gap.count, gap.reason), self.wall_ns())], deliveries.position
+            else:
+                rows, position = [row_of(each) for each in batch if self._is_new(each)], batch[-1].position
+            await self._append(rows)
+            deliveries.ack(position)
+            self._position = position
+            self._advanced.set()
+            self._advanced = trio.Event()
 
     def _is_new(self, delivery: Delivery) -> bool:
         if h.TO in delivery.attributes or h.ASK in delivery.attributes:
@@ -144,7 +132,6 @@ class HistoryComponent:
                 await self._with_store(partial(self.store.append, rows, self.wall_ns()))
             except OSError as error:
                 if not is_failing:
-                    self._current = trio.Event()
                     self.notice(
                         f"{self.store.folder}: {error.strerror or error}: {len(rows)} events are not stored, "
                         f"and nothing is acknowledged; it tries again every {RETRY_S:g} s"
@@ -158,12 +145,22 @@ class HistoryComponent:
 
     # --- answering ---
 
-    async def _answer_all(self, questions: Deliveries, answers: Publisher) -> None:
+    @staticmethod
+    async def _emitted(client: Client, durable: str) -> int:
+        """Return the position of the last delivery that the broker has for this history."""
+        kept = await client.durable_subscriptions()
+        return next((int(str(each["emitted"])) for each in kept if each["durable"] == durable), 0)
+
+    async def _answer_all(
+        self, questions: Deliveries, answers: Publisher, emitted: Callable[[], Awaitable[int]]
+    ) -> None:
         async for question in questions.with_gaps():
             if isinstance(question, Delivery):
-                await self._answer(question, answers)
+                await self._answer(question, answers, emitted)
 
-    async def _answer(self, question: Delivery, answers: Publisher) -> None:
+    async def _answer(
+        self, question: Delivery, answers: Publisher, emitted: Callable[[], Awaitable[int]]
+    ) -> None:
         """Answer a question that is for this history; others are for others, or nobody's."""
         asked = question.attributes
         token, number, since_ns = asked.get(h.ASK), asked.get(h.NUMBER), asked.get(h.SINCE_NS)
@@ -185,13 +182,20 @@ class HistoryComponent:
             return
         read = partial(self.store.page, after, since_ns, _matcher(wanted))
         page = await self._with_store(read)
-        if not page.events and not self._current.is_set():
-            with trio.move_on_after(CATCH_UP_S):
-                await self._current.wait()
-            page = await self._with_store(read)
-        page = evolve(page, is_last=page.is_last and self._current.is_set())
+        if page.is_last:
+            position = await emitted()
+            if not page.events:
+                await self._caught_up(position)
+                page = await self._with_store(read)
+            page = evolve(page, is_last=page.is_last and self._position >= position)
         for attributes, payload in answer_parts(page):
             await answers.publish({**head, **attributes}, payload, ordered=False)
+
+    async def _caught_up(self, position: int) -> None:
+        """Wait until what was delivered up to this position is stored, or for a while."""
+        with trio.move_on_after(CATCH_UP_S):
+            while self._position < position:
+                await self._advanced.wait()
 
     def _objection(self, user: str, wanted: Filter) -> str:
         """Return why the user may not have that, or nothing."""
