@@ -64,7 +64,8 @@ SUBSCRIPTIONS: Final = Dataset("subscriptions", RUN["subscriptions"])
 def merge(dataset: Dataset, run: Path) -> int:
     """Merge the files of one dataset; return how many rows it has."""
     folder = dataset.folder(run)
-    small = sorted(folder.glob("*.parquet")) if folder.is_dir() else []
+    # A hidden file is one that its writer was killed over, or what an interrupted merge has left.
+    small = sorted(folder.glob("[!.]*.parquet")) if folder.is_dir() else []
     if not small:
         _write_empty(dataset, folder)
         return 0

@@ -38,6 +38,7 @@ PURE: Final = (
     "broker.client.life",
     "broker.client.limits",
     "broker.client.machine",
+    "broker.client.offers",
     "broker.client.options",
     "broker.client.outbox",
     "broker.client.questions",
@@ -48,6 +49,7 @@ PURE: Final = (
     "broker.client.window",
     "broker.constraint_types",
     "broker.core",
+    "broker.discovery_messages",
     "broker.filters",
     "broker.form",
     "broker.healing",
@@ -57,6 +59,7 @@ PURE: Final = (
     "broker.messages",
     "broker.move_messages",
     "broker.node",
+    "broker.patterns",
     "broker.publication",
     "broker.quantities",
     "broker.replay",
@@ -97,15 +100,16 @@ ROOMS: Final = (
     ),
     *(
         "filters",
-        "constraint_types",
         "publication",
         "replay_messages",
+        "constraint_types",
         "interest_messages",
         "history_events",
         "healing",
         "matching",
         "routing",
         "move_messages",
+        "discovery_messages",
     ),
     *("messages", "wire"),
     *(
@@ -115,7 +119,9 @@ ROOMS: Final = (
         "station",
         "node",
         "journal",
+        "objects",
         "client",
+        "patterns",
         "trace",
         "server",
         "history",
@@ -134,6 +140,8 @@ HARNESS_ROOMS: Final = (
         "analysis",
         "watch",
         "report",
+        "advice",
+        "large",
         "benchmarks",
         "peers",
         "evaluation",
@@ -152,7 +160,8 @@ SHOWN: Final = "examples.pages"
 _PUBLIC: Final = frozenset(concord.__all__)
 
 PUBLIC_MODULES: Final = {
-    f"concord.{name}" for name in ("asyncio", "constraints", "plugins", "spark", "sync", "testing")
+    f"concord.{name}"
+    for name in ("asyncio", "constraints", "detect", "events", "plugins", "spark", "sync", "testing")
 }
 """Where all that is public is, beside what `concord` has itself."""
 

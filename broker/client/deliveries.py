@@ -43,7 +43,8 @@ class Deliveries:
 
     _reading: Reading
     _driver: Driver
-    _past: PastPages | None = None
+    past: PastPages | None = field(default=None, init=False)
+    """What comes before the broker is asked."""
     _steps: AsyncGenerator[Delivery, None] | None = field(default=None, init=False)
     _is_waiting: bool = field(default=False, init=False)
 
@@ -94,9 +95,9 @@ class Deliveries:
 
     async def next_batch(self) -> Gap | None:
         """Wait for more deliveries in `batch`; or return the gap that comes first. Shells call this."""
-        if self._past is not None:
-            gap = await self._next_of_past(self._past)
-            if gap is not None or self._past is not None:
+        if self.past is not None:
+            gap = await self._next_of_past(self.past)
+            if gap is not None or self.past is not None:
                 return gap
         driver, reading = self._driver, self._reading
         while not (arrived := await self._advance()):
@@ -114,7 +115,7 @@ class Deliveries:
         self._reading.check_open()
         page = await past.next()
         if page is None:
-            self._past = None
+            self.past = None
             self._ask()
             await past.close()
         elif isinstance(page, Gap):
@@ -131,7 +132,7 @@ class Deliveries:
     async def begin(self) -> None:
         """Wait until everything that matches will come. Behind a history the broker is asked later."""
         inbox = self._reading.inbox
-        if self._past is None:
+        if self.past is None:
             self._ask()
             await self._driver.until(lambda: inbox.phase is not Phase.OPENING)
             if inbox.ended is not None:
@@ -229,8 +230,8 @@ class Deliveries:
         self._driver.end_arrivals(self._reading.inbox)
         if self._steps is not None and not self._is_waiting:
             await self._steps.aclose()
-        if self._past is not None:
-            await self._past.close()
+        if self.past is not None:
+            await self.past.close()
 
 
 @define(eq=False)

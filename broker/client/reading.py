@@ -34,6 +34,7 @@ class Reading:
 
     inbox: Inbox
     _machine: ClientMachine
+    delivery_class: type[Delivery] = Delivery
     batch: Iterator[Delivery] = field(default=_NOTHING, init=False)
     is_closed: bool = field(default=False, init=False)
     acknowledge: Callable[[int, int], None] = field(init=False)
@@ -75,21 +76,20 @@ class Reading:
         inbox = self.inbox
         reading, positions = inbox.read(iter(frames)), count(inbox.first)
         if not inbox.max_open:
-            self.batch = map(Delivery, reading, positions)
+            self.batch = map(self.delivery_class, reading, positions)
         else:
             acknowledge = partial(self.acknowledge, inbox.read_era)
-            self.batch = map(Delivery.open, repeat(acknowledge), reading, positions)
+            self.batch = map(self.delivery_class.open, repeat(acknowledge), reading, positions)
 
     def begin_past(self, frames: list[bytes]) -> None:
         """Read what a history has. It has no positions, and nothing of it is acknowledged."""
         seen = self.inbox.seen
         assert seen is not None, "what comes behind a history may have been in it"
         new = filter(seen.is_new, frames)
-        self.batch = (
-            map(partial(Delivery.open, _of_history), new, repeat(0))
-            if self.inbox.max_open
-            else map(Delivery, new)
-        )
+        if not self.inbox.max_open:
+            self.batch = map(self.delivery_class, new)
+        else:
+            self.batch = map(self.delivery_class.open, repeat(_of_history), new, repeat(0))
 
     # --- lists ---
 

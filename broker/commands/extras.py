@@ -16,6 +16,7 @@ EXTRAS: Final[Mapping[str, tuple[str, ...]]] = {
     "analysis": ("numpy", "pandas", "pyarrow", "pyspark", "rich"),
     "harness": ("pyarrow", "rich"),
     "history": ("pyarrow",),
+    "schema": ("jsonschema",),
     "spark": ("pyarrow", "pyspark"),
     "web": ("hypercorn", "starlette"),
 }

@@ -12,10 +12,12 @@ from broker.commands.lazy import lazy_group as _lazy_group
 __all__ = ["COMMANDS", "harness"]
 
 COMMANDS: Final = {
+    "advise": "harness.commands.advise:command",
     "analyze": "harness.commands.analyze:command",
     "compare": "harness.commands.compare:command",
     "explore": "harness.commands.explore:command",
     "faults": "harness.commands.listing:faults",
+    "large": "harness.commands.large:command",
     "peers": "harness.commands.peers:command",
     "run": "harness.commands.run:command",
     "scenarios": "harness.commands.listing:scenarios",

@@ -84,6 +84,19 @@ def describe(
     return about
 
 
+def about(folder: Path) -> Mapping[str, object]:
+    """Return the content of `run.json`.
+
+    Raises:
+        DirectoryError: there is none, or it cannot be read.
+    """
+    try:
+        found = json.loads((folder / RUN_FILE).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise DirectoryError(f"{folder}/{RUN_FILE}: {error}; give the directory of a run") from error
+    return found if isinstance(found, dict) else {}
+
+
 def write(folder: Path, about: Mapping[str, object]) -> None:
     """Write `run.json`, whole or not at all."""
     unfinished = folder / f".{RUN_FILE}"

@@ -56,3 +56,13 @@ def test_brokers_write_the_columns_that_the_analysis_reads() -> None:
     assert datasets.RUN[counters.FOLDER] == counters.COLUMNS
     assert (datasets.TEXT, datasets.WHOLE) == (rows.TEXT, rows.WHOLE)
     assert (datasets.FLOAT, datasets.TRUTH) == (rows.FLOAT, rows.TRUTH)
+
+
+def test_what_a_killed_writer_has_left_unfinished_is_left_alone(tmp_path: Path) -> None:
+    writer = FAULTS.writer(tmp_path, "part")
+    writer.append(1, "kill", "B1", "")
+    writer.flush()
+    unfinished = FAULTS.folder(tmp_path) / ".other-000001.parquet"
+    unfinished.write_bytes(b"PAR1")
+    assert merge(FAULTS, tmp_path) == 1
+    assert unfinished.exists()

@@ -102,8 +102,9 @@ announcements to subscriptions that something may be missing.
 """
 
 _SCALING: Final = """\
-All pairs of 200 subscribers, in a common order and up to 12 steps away from it
-(`python -m harness.analysis.scaling --out runs/evaluation/scaling.json`), Spark on the same processors.
+All pairs of subscribers, in a common order and up to 12 steps away from it
+(`python -m harness.analysis.scaling --out runs/evaluation/scaling.json`), Spark on the same processors. Where
+there are executors, they are those of a local cluster.
 """
 
 _DRAIN_S: Final = 60

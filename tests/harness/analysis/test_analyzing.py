@@ -8,6 +8,7 @@ from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
+from harness.analysis import scaling
 from harness.analysis.analyzing import analyze
 from harness.analysis.promises import AnalysisError, UnknownVerdictError
 from harness.analysis.synthetic import SyntheticShape, make, rows, write_dataset
@@ -250,3 +251,13 @@ def test_a_position_that_occurs_twice_has_no_verdict(spark: SparkSession, run: P
 def test_a_directory_that_is_not_there_is_an_error(spark: SparkSession, tmp_path: Path) -> None:
     with pytest.raises(AnalysisError, match="is no directory"):
         analyze(spark, tmp_path / "nowhere")
+
+
+def test_the_time_and_the_memory_of_an_analysis_are_measured(spark: SparkSession) -> None:
+    shape = SyntheticShape(subscribers=4, publishers=2, deliveries=400, disorder=3)
+    found = scaling.measure(spark, shape)
+    assert (found["pairs"], found["subscribers"]) == (6, 4)
+    assert found["inversions"] > 0
+    assert found["seconds"] > 0
+    # Java alone has a hundred megabytes.
+    assert found["peak_mb"] > 100

@@ -102,6 +102,11 @@ def test_options_of_an_ordering_are_not_given_to_another(tmp_path: Path, small: 
         about = json.loads((out / "run.json").read_text())
         assert about["ordering_options"] == options
         assert about["routing"] == ("simple+simple" if ordering == "published" else "covering+simple")
+    advice = CliRunner().invoke(concord, ["harness", "advise", str(tmp_path / "fifo"), "--json"])
+    found = json.loads(advice.stdout)
+    # Two clients of each kind at two brokers below a hub: every event takes both links.
+    assert found["load"]["links_for_event"] == 2
+    assert found["advised"] == "flooding+simple"
 
 
 def test_a_folder_that_holds_something_else_is_left_alone(tmp_path: Path, small: str) -> None:

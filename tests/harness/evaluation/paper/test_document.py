@@ -170,7 +170,7 @@ def test_scaling_is_reported_if_it_was_measured(folder: Path) -> None:
         for count, seconds in ((0.0, 57.4), (8.0, 149.1))
     ]
     page = document(folder, measured)
-    assert "| 10,000,000 | 19,900 | 0 | 57 |" in page
+    assert "| 10,000,000 | - | 19,900 | 0 | - | 57 | - |" in page
     assert row(page, "10,000,000 deliveries analysed")[1:] == ["57 to 149 s", "yes"]
     assert "The analysis itself" not in document(folder, [])
 
