@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from broker.client import (
+        AdvertisementChange,
+        AdvertisementWatch,
         Client,
         Deliveries,
         Delivery,
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
         ConcordError,
         ConnectionFailedError,
         ConnectionLostError,
+        EventTypeError,
         GapError,
         InvalidPublicationError,
         NotAdvertisedError,
@@ -36,10 +39,13 @@ if TYPE_CHECKING:
         RefusedError,
         SlowSubscriberError,
         SubscriptionEndedError,
+        UnreadableEventError,
     )
     from broker.filters import Filter, FilterError, parse
 
 __all__ = [
+    "AdvertisementChange",
+    "AdvertisementWatch",
     "BrokerFaultError",
     "Client",
     "ClosedError",
@@ -48,6 +54,7 @@ __all__ = [
     "ConnectionLostError",
     "Deliveries",
     "Delivery",
+    "EventTypeError",
     "Filter",
     "FilterError",
     "Gap",
@@ -63,6 +70,7 @@ __all__ = [
     "SlowSubscriberError",
     "StateChange",
     "SubscriptionEndedError",
+    "UnreadableEventError",
     "connect",
     "parse",
 ]

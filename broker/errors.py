@@ -52,6 +52,14 @@ class InvalidPublicationError(ConcordError):
     """The attributes or the payload of a publication cannot be published; the message names which."""
 
 
+class EventTypeError(ConcordError):
+    """A class whose objects cannot be events, or that is not registered; the message says which and why."""
+
+
+class UnreadableEventError(ConcordError):
+    """An event cannot be read as an object; the message names the class and the field."""
+
+
 class NotAdvertisedError(ConcordError):
     """A publication does not match the advertisement of its publisher; the message shows what failed."""
 

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from broker import (
+        AdvertisementChange,
+        AdvertisementWatch,
         BrokerFaultError,
         Client,
         ClosedError,
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
         ConnectionLostError,
         Deliveries,
         Delivery,
+        EventTypeError,
         Filter,
         FilterError,
         Gap,
@@ -36,11 +39,14 @@ if TYPE_CHECKING:
         SlowSubscriberError,
         StateChange,
         SubscriptionEndedError,
+        UnreadableEventError,
         connect,
         parse,
     )
 
 __all__ = [
+    "AdvertisementChange",
+    "AdvertisementWatch",
     "BrokerFaultError",
     "Client",
     "ClosedError",
@@ -49,6 +55,7 @@ __all__ = [
     "ConnectionLostError",
     "Deliveries",
     "Delivery",
+    "EventTypeError",
     "Filter",
     "FilterError",
     "Gap",
@@ -64,6 +71,7 @@ __all__ = [
     "SlowSubscriberError",
     "StateChange",
     "SubscriptionEndedError",
+    "UnreadableEventError",
     "connect",
     "parse",
 ]

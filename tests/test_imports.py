@@ -37,6 +37,7 @@ PURE: Final = (
     "broker.client.life",
     "broker.client.limits",
     "broker.client.machine",
+    "broker.client.offers",
     "broker.client.options",
     "broker.client.outbox",
     "broker.client.questions",
@@ -47,6 +48,7 @@ PURE: Final = (
     "broker.client.window",
     "broker.constraint_types",
     "broker.core",
+    "broker.discovery_messages",
     "broker.filters",
     "broker.form",
     "broker.healing",
@@ -55,6 +57,7 @@ PURE: Final = (
     "broker.messages",
     "broker.move_messages",
     "broker.node",
+    "broker.patterns",
     "broker.publication",
     "broker.quantities",
     "broker.replay",
@@ -95,14 +98,15 @@ ROOMS: Final = (
     ),
     *(
         "filters",
-        "constraint_types",
         "publication",
         "replay_messages",
+        "constraint_types",
         "interest_messages",
         "healing",
         "matching",
         "routing",
         "move_messages",
+        "discovery_messages",
     ),
     *("messages", "wire"),
     *(
@@ -112,7 +116,9 @@ ROOMS: Final = (
         "station",
         "node",
         "journal",
+        "objects",
         "client",
+        "patterns",
         "trace",
         "server",
         "commands",
@@ -150,7 +156,8 @@ SHOWN: Final = "examples.pages"
 _PUBLIC: Final = frozenset(concord.__all__)
 
 PUBLIC_MODULES: Final = {
-    f"concord.{name}" for name in ("asyncio", "constraints", "plugins", "spark", "sync", "testing")
+    f"concord.{name}"
+    for name in ("asyncio", "constraints", "detect", "events", "plugins", "spark", "sync", "testing")
 }
 """Where all that is public is, beside what `concord` has itself."""
 

@@ -14,11 +14,12 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any, Final
 
+import attrs
 import pytest
 import trio
 
 import concord
-from concord import Client, connect
+from concord import Client, connect, events
 from concord.testing import Brokers, overlay
 from tests.broker.server.overlay import running, settings
 from tests.sources import ROOT, Source, every_file
@@ -71,6 +72,8 @@ async def surroundings(brokers: Brokers, done: Callable[..., None]) -> AsyncIter
         async with client.subscribe("kind == 'trade'") as deliveries, client.subscribe("kind == 'load'"):
             names = {name: getattr(concord, name) for name in concord.__all__}
             own = {
+                "attrs": attrs,
+                "events": events,
                 "client": client,
                 "deliveries": deliveries,
                 "measure": measure,

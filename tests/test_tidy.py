@@ -33,7 +33,9 @@ VAGUE_NAMES: Final = {"utils", "helpers", "manager", "data", "info"}
 
 NAMESAKES: Final = {
     "Client": "the blocking client has the names of the asynchronous one: a program changes its import only",
+    "AdvertisementWatch": "as Client",
     "Deliveries": "as Client",
+    "ObjectDeliveries": "as Client",
     "Publisher": "as Client",
     "Gap": "a message, and what the client delivers for it; users import the second only",
 }

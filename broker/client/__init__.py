@@ -15,14 +15,18 @@ if TYPE_CHECKING:
     from broker.client.client import Client
     from broker.client.deliveries import Deliveries
     from broker.client.delivery import Delivery, Gap
+    from broker.client.discovering import AdvertisementWatch
     from broker.client.interest_changes import InterestChange
     from broker.client.life import StateChange
     from broker.client.limits import Limits
+    from broker.client.offers import AdvertisementChange
     from broker.client.publisher import Publisher
     from broker.client.replay import Replay
     from broker.client.trio_shell import connect
 
 __all__ = [
+    "AdvertisementChange",
+    "AdvertisementWatch",
     "Client",
     "Deliveries",
     "Delivery",
@@ -36,6 +40,8 @@ __all__ = [
 ]
 
 _PLACES: Final = {
+    "AdvertisementChange": "offers",
+    "AdvertisementWatch": "discovering",
     "Client": "client",
     "Deliveries": "deliveries",
     "Delivery": "delivery",

@@ -6,16 +6,17 @@ which waits as its shell lets it: here, on a condition, in the calling thread.
 
 import ssl
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, contextmanager
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, contextmanager
 from math import inf
 from random import Random
 from time import monotonic
-from typing import Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, overload
 
 from attrs import define
 
 from broker.client import client as loops
 from broker.client import deliveries as reading
+from broker.client import discovering
 from broker.client import publisher as publishing
 from broker.client.client import LIMITS, ignore_change, ignore_progress, machine_of
 from broker.client.deliveries import BATCH_COUNT
@@ -23,12 +24,17 @@ from broker.client.delivery import Delivery, Gap
 from broker.client.driver import Driver
 from broker.client.life import StateChange
 from broker.client.limits import BOUND_BYTES, OPEN_COUNT, Limits
+from broker.client.offers import AdvertisementChange
 from broker.client.replay import Replay
 from broker.client.thread_shell import ThreadShell
 from broker.errors import GapError
 from broker.filters import Filter
-from broker.filters.constraints import Value
 
+if TYPE_CHECKING:
+    from broker.client.objects import EventObject, ObjectDelivery
+    from broker.filters.constraints import Value
+
+T = TypeVar("T")
 _Entered = TypeVar("_Entered")
 
 
@@ -79,7 +85,7 @@ class Publisher:
 
     def publish(
         self,
-        attributes: Mapping[str, Value],
+        attributes: "Mapping[str, Value] | EventObject",
         payload: bytes | bytearray | memoryview = b"",
         *,
         ordered: bool = True,
@@ -87,6 +93,7 @@ class Publisher:
     ) -> int:
         """Put a publication into the window; return its sequence number. Blocks while the window is full.
 
+        An event is a mapping of names to values, or an object of a class that `concord.events` knows.
         With `confirm` it also blocks until the broker has taken the publication over, as `flush` does.
 
         Raises:
@@ -203,6 +210,43 @@ class Deliveries:
             yield self._shell.run(self._deliveries.next_list(max_count, max_s))
 
 
+class ObjectDeliveries(Deliveries, Generic[T]):
+    """The deliveries of a subscription by a class, each with its `object`. Made by `Client.subscribe`."""
+
+    if TYPE_CHECKING:
+
+        def __iter__(self) -> "Iterator[ObjectDelivery[T]]": ...
+
+        def with_gaps(self) -> "Iterator[ObjectDelivery[T] | Gap]":
+            """Iterate over deliveries, with each gap as a `Gap` at its position."""
+
+        def next(self, timeout_s: float = inf) -> "ObjectDelivery[T]":
+            """Return the next delivery."""
+
+        def batches(  # type: ignore[override]  # a list of these is read as a list of deliveries
+            self, max_count: int = BATCH_COUNT, max_s: float = 0
+        ) -> "Iterator[list[ObjectDelivery[T]]]":
+            """Iterate over lists of deliveries."""
+
+
+@define(eq=False)
+class AdvertisementWatch(Iterator[AdvertisementChange]):
+    """The advertisements on offer, for one thread at a time. Made by `Client.advertisements`."""
+
+    _shell: ThreadShell
+    _watch: discovering.AdvertisementWatch
+
+    @property
+    def standing(self) -> Mapping[str, str]:
+        """What stands now: each publisher's filter. Behind a lost connection it fills anew."""
+        with self._shell.lock:
+            return dict(self._watch.standing)
+
+    def __next__(self) -> AdvertisementChange:
+        """The next change: first all that stands, then "complete", then what comes and goes. Blocks."""
+        return self._shell.run(anext(self._watch))
+
+
 @define(eq=False)
 class Client:
     """A connection to a broker that is made again when it is lost, for any number of threads."""
@@ -228,27 +272,68 @@ class Client:
     @contextmanager
     def advertise(
         self,
-        filter: str | Filter,  # noqa: A002 - what it is
+        filter: str | Filter | type,  # noqa: A002 - what it is
         *,
+        where: str = "",
+        schema: Mapping[str, object] | bool = False,
         resume: str = "",
     ) -> Iterator[Publisher]:
         """Become a publisher of what the filter matches; entered once the whole overlay knows.
 
         Leaving the block waits until everything published is taken over; leaving it by an error does not.
-        With `resume` it goes on as the publisher of that id, as `concord.Client.advertise` does.
+        With `resume` it goes on as the publisher of that id, as `concord.Client.advertise` does; `where` and
+        `schema` are as there.
 
         Raises:
             FilterError: the filter cannot be read.
+            EventTypeError: the class is not registered, or the schema is none.
             RefusedError: the broker does not let this client advertise that.
         """
-        with _entered(self._shell, self._client.advertise(filter, resume=resume)) as publisher:
+        block = self._client.advertise(filter, where=where, schema=schema, resume=resume)
+        with _entered(self._shell, block) as publisher:
             yield Publisher(self._shell, publisher)
+
+    @overload
+    def subscribe(
+        self,
+        filter: str | Filter,
+        *,
+        ordered: bool = ...,
+        bound_bytes: int = ...,
+        policy: Literal["disconnect", "drop"] | None = ...,
+        durable: str = ...,
+        age_s: float = ...,
+        after: int | None = ...,
+        ack: Literal["auto", "manual"] = ...,
+        max_open: int = ...,
+        resume: str = ...,
+        replay: Replay | str | int | None = ...,
+    ) -> AbstractContextManager[Deliveries]: ...
+
+    @overload
+    def subscribe(
+        self,
+        filter: type[T],
+        *,
+        where: str = ...,
+        ordered: bool = ...,
+        bound_bytes: int = ...,
+        policy: Literal["disconnect", "drop"] | None = ...,
+        durable: str = ...,
+        age_s: float = ...,
+        after: int | None = ...,
+        ack: Literal["auto", "manual"] = ...,
+        max_open: int = ...,
+        resume: str = ...,
+        replay: Replay | str | int | None = ...,
+    ) -> "AbstractContextManager[ObjectDeliveries[T]]": ...
 
     @contextmanager
     def subscribe(  # noqa: PLR0913 - every option but the first is named and may be left out
         self,
-        filter: str | Filter,  # noqa: A002 - what it is
+        filter: str | Filter | type,  # noqa: A002 - what it is
         *,
+        where: str = "",
         ordered: bool = True,
         bound_bytes: int = BOUND_BYTES,
         policy: Literal["disconnect", "drop"] | None = None,
@@ -259,15 +344,18 @@ class Client:
         max_open: int = OPEN_COUNT,
         resume: str = "",
         replay: Replay | str | int | None = None,
-    ) -> Iterator[Deliveries]:
+    ) -> Iterator[Any]:
         """Subscribe to what the filter matches, as `concord.Client.subscribe` does; the options are the same.
 
         Raises:
-            FilterError: the filter cannot be read.
+            FilterError: the filter cannot be read, or names a field that the class does not have.
+            EventTypeError: the class is not registered.
             RefusedError: the broker does not let this client subscribe to that.
         """
-        block = self._client.subscribe(
+        ask: Callable[..., AbstractAsyncContextManager[reading.Deliveries]] = self._client.subscribe
+        block = ask(
             filter,
+            where=where,
             ordered=ordered,
             bound_bytes=bound_bytes,
             policy=policy,
@@ -279,8 +367,23 @@ class Client:
             resume=resume,
             replay=replay,
         )
+        kind = ObjectDeliveries if isinstance(filter, type) else Deliveries
         with _entered(self._shell, block) as deliveries:
-            yield Deliveries(self._shell, deliveries)
+            yield kind(self._shell, deliveries)
+
+    @contextmanager
+    def advertisements(
+        self,
+        filter: str | Filter = "True",  # noqa: A002 - what it is
+    ) -> Iterator[AdvertisementWatch]:
+        """Watch what publishers have advertised, as `concord.Client.advertisements` does.
+
+        Raises:
+            FilterError: the filter cannot be read.
+            RefusedError: this user may not subscribe to anything, or watches too much.
+        """
+        with _entered(self._shell, self._client.advertisements(filter)) as watch:
+            yield AdvertisementWatch(self._shell, watch)
 
     def forget(self, durable: str) -> None:
         """End the durable subscription of that name that belongs to this user and client name.

@@ -1,28 +1,36 @@
 """The client that `connect` returns: publishes and subscribes at one broker, under every shell alike."""
 
 import secrets
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from random import Random
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, overload
 
 from attrs import define
 
 from broker.backoff import Backoff
 from broker.client.deliveries import Deliveries
+from broker.client.discovering import AdvertisementWatch
 from broker.client.driver import Driver, address_of
+from broker.client.inbox import Inbox
 from broker.client.life import Phase, StateChange
 from broker.client.limits import BOUND_BYTES, OPEN_COUNT, Limits
 from broker.client.machine import ClientMachine
+from broker.client.offers import Offers
 from broker.client.options import subscription
 from broker.client.outbox import Outbox
 from broker.client.publisher import Publisher
 from broker.client.questions import BROKERS, Asked, Forgetting, Moving, Question
-from broker.client.reading import Reading
 from broker.client.replay import Replay
 from broker.client.reshaping import Moves, to_drain, to_insert
 from broker.client.session import Session
+from broker.client.typed import asked_of, check_of, deliveries_of
 from broker.filters import Filter, parse
+
+if TYPE_CHECKING:
+    from broker.client.objects import ObjectDeliveries
+
+T = TypeVar("T")
 
 LIMITS: Final = Limits()
 """The default limits of a client."""
@@ -56,8 +64,10 @@ class Client:
     @asynccontextmanager
     async def advertise(
         self,
-        filter: str | Filter,  # noqa: A002 - what it is
+        filter: str | Filter | type,  # noqa: A002 - what it is
         *,
+        where: str = "",
+        schema: Mapping[str, object] | bool = False,
         resume: str = "",
     ) -> AsyncIterator[Publisher]:
         """Become a publisher of what the filter matches; entered once the whole overlay knows.
@@ -65,19 +75,24 @@ class Client:
         Leaving the block waits until everything published is taken over; leaving it by an error does not.
 
         Args:
-            filter: what will be published.
+            filter: what will be published, or the class whose objects will be (`concord.events`).
+            where: for a class: a filter on its fields, of the objects that will be published.
+            schema: a JSON Schema that events have to fit as well, checked here; True for that of the class.
             resume: the `id` of a publisher that an earlier client of this name had at this broker. It goes on
                 behind the last event that the broker took of it (`sequence`). If the broker does not know it
                 any more, the new one has another id.
 
         Raises:
             FilterError: the filter cannot be read.
+            EventTypeError: the class is not registered, or the schema is none.
             RefusedError: the broker does not let this client advertise that.
         """
-        parsed = self._parsed(filter)
+        self._check()
+        text, parsed = asked_of(filter, where, is_promise=True)
+        check = check_of(schema, filter)
         machine = self._driver.machine
-        source = machine.session.advertise(str(filter), resume)
-        publisher = Publisher(Outbox(source, parsed, machine), self._driver)
+        source = machine.session.advertise(text, resume)
+        publisher = Publisher(Outbox(source, parsed, machine, check), self._driver)
         try:
             await self._driver.until(lambda: source.phase is not Phase.OPENING)
             if source.ended is not None:
@@ -87,11 +102,47 @@ class Client:
         finally:
             publisher.close()
 
+    @overload
+    def subscribe(
+        self,
+        filter: str | Filter,
+        *,
+        ordered: bool = ...,
+        bound_bytes: int = ...,
+        policy: Literal["disconnect", "drop"] | None = ...,
+        durable: str = ...,
+        age_s: float = ...,
+        after: int | None = ...,
+        ack: Literal["auto", "manual"] = ...,
+        max_open: int = ...,
+        resume: str = ...,
+        replay: Replay | str | int | None = ...,
+    ) -> AbstractAsyncContextManager[Deliveries]: ...
+
+    @overload
+    def subscribe(
+        self,
+        filter: type[T],
+        *,
+        where: str = ...,
+        ordered: bool = ...,
+        bound_bytes: int = ...,
+        policy: Literal["disconnect", "drop"] | None = ...,
+        durable: str = ...,
+        age_s: float = ...,
+        after: int | None = ...,
+        ack: Literal["auto", "manual"] = ...,
+        max_open: int = ...,
+        resume: str = ...,
+        replay: Replay | str | int | None = ...,
+    ) -> "AbstractAsyncContextManager[ObjectDeliveries[T]]": ...
+
     @asynccontextmanager
     async def subscribe(  # noqa: PLR0913 - every option but the first is named and may be left out
         self,
-        filter: str | Filter,  # noqa: A002 - what it is
+        filter: str | Filter | type,  # noqa: A002 - what it is
         *,
+        where: str = "",
         ordered: bool = True,
         bound_bytes: int = BOUND_BYTES,
         policy: Literal["disconnect", "drop"] | None = None,
@@ -102,7 +153,7 @@ class Client:
         max_open: int = OPEN_COUNT,
         resume: str = "",
         replay: Replay | str | int | None = None,
-    ) -> AsyncIterator[Deliveries]:
+    ) -> AsyncIterator[Any]:
         """Subscribe to what the filter matches; entered once every matching publication will come.
 
         If more than `bound_bytes` wait at the broker because this program is slow, or away, the policy
@@ -110,7 +161,8 @@ class Client:
         default with a durable name).
 
         Args:
-            filter: what to subscribe to.
+            filter: what to subscribe to, or a class of `concord.events`: then deliveries have an `object`.
+            where: for a class: a filter on its fields.
             ordered: whether its order is that on which ordered subscriptions agree.
             bound_bytes: how much may wait at the broker.
             policy: what happens when more waits.
@@ -120,20 +172,22 @@ class Client:
             replay: which part of the past comes first: an age ("5m"; "now" is all since this call), a count
                 (1000), or a `Replay` with both. What is live follows; each publication comes once.
             after: the `position` behind which it is to resume, for a program that keeps its own position.
-            resume: the `id` of the deliveries that `after` is a position of. If the broker has forgotten that
-                subscription and counts another one of this name, there is a gap of reason "forgotten".
+            resume: the `id` of the deliveries that `after` is a position of. If the broker has forgotten
+                them, there is a gap of reason "forgotten".
             ack: "manual" if the program had a delivery of a durable subscription only when it has said so, by
                 `delivery.ack()` or `deliveries.ack(position)`; what it has not acknowledged comes again.
             max_open: how many deliveries may be unacknowledged; no more come until some are acknowledged.
 
         Raises:
-            FilterError: the filter cannot be read.
+            FilterError: the filter cannot be read, or names a field that the class does not have.
+            EventTypeError: the class is not registered.
             RefusedError: the broker does not let this client subscribe to that.
         """
-        self._parsed(filter)
+        self._check()
+        text, _ = asked_of(filter, where)
         machine = self._driver.machine
         inbox = subscription(
-            str(filter),
+            text,
             ordered=ordered,
             bound_bytes=bound_bytes,
             policy=policy,
@@ -148,7 +202,12 @@ class Client:
             now_s=self._driver.shell.now_s(),
         )
         machine.session.subscribe(inbox, self._driver.shell.now_s())
-        deliveries = Deliveries(Reading(inbox, machine), self._driver)
+        async with self._open(inbox, deliveries_of(filter, inbox, self._driver)) as deliveries:
+            yield deliveries
+
+    @asynccontextmanager
+    async def _open(self, inbox: Inbox, deliveries: Deliveries) -> AsyncIterator[Deliveries]:
+        """Wait until a subscription is open; leave it with the block."""
         is_done = False
         try:
             await self._driver.until(lambda: inbox.phase is not Phase.OPENING)
@@ -158,6 +217,31 @@ class Client:
             is_done = True
         finally:
             await deliveries.leave(had_last=is_done)
+
+    @asynccontextmanager
+    async def advertisements(
+        self,
+        filter: str | Filter = "True",  # noqa: A002 - what it is
+    ) -> AsyncIterator[AdvertisementWatch]:
+        """Watch what publishers, at any broker, have advertised; entered once all that stands has come.
+
+        Shown is what overlaps the filter and what this user's rule for subscribing covers.
+
+        Raises:
+            FilterError: the filter cannot be read.
+            RefusedError: this user may not subscribe to anything, or watches too much.
+        """
+        self._parsed(filter)
+        offers = Offers(str(filter))
+        self._driver.machine.session.discover(offers)
+        watch = AdvertisementWatch(offers, self._driver)
+        try:
+            await self._driver.until(lambda: offers.is_complete or offers.ended is not None)
+            if offers.ended is not None:
+                raise offers.ended
+            yield watch
+        finally:
+            watch.close()
 
     async def forget(self, durable: str) -> None:
         """End the durable subscription of that name that belongs to this user and client name.

@@ -2,7 +2,6 @@ cimport cython
 
 from broker.wire.events cimport EventReader, give_back, read_delivered
 
-@cython.final
 @cython.freelist(256)
 cdef class Delivery:
     cdef readonly bytes frame

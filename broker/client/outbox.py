@@ -4,6 +4,7 @@
 """
 
 from collections.abc import Callable, Mapping
+from typing import Final, Protocol
 
 from attrs import define, field
 
@@ -14,6 +15,21 @@ from broker.filters import Filter
 from broker.filters.constraints import Value
 from broker.wire import WireError, encode_publication
 
+_CLASS_MARKS: Final = ("__attrs_attrs__", "__dataclass_fields__", "__pydantic_core_schema__")
+"""By these attributes classes are known whose objects may be events."""
+
+
+class DocumentCheck(Protocol):
+    """What events have to fit beside the advertised filter."""
+
+    def fits(self, attributes: Mapping[str, Value], /) -> bool:
+        """Return whether an event fits."""
+        ...
+
+    def failing(self, attributes: Mapping[str, Value], /) -> str:
+        """Return what does not fit, and where."""
+        ...
+
 
 @define(eq=False)
 class Outbox:
@@ -22,30 +38,34 @@ class Outbox:
     source: Source
     filter: Filter
     _machine: ClientMachine
+    _check: DocumentCheck | None = None
     is_closed: bool = field(default=False, init=False)
     is_notified: bool = field(default=False, init=False)
     _matches: Callable[[Mapping[str, Value]], bool] = field(init=False)
     _window: SendWindow = field(init=False)
 
     def __attrs_post_init__(self) -> None:
-        self._matches = self.filter.compiled()
+        self._matches = matches = self.filter.compiled()
+        if (check := self._check) is not None:
+            self._matches = lambda attributes: matches(attributes) and check.fits(attributes)
         self._window = self._machine.session.window
 
     def put(
         self,
-        attributes: Mapping[str, Value],
+        event: object,
         payload: bytes | bytearray | memoryview,
         published_ns: int,
         ordered: bool,  # noqa: FBT001 - on the hot path a keyword costs time
     ) -> int:
         """Append a publication and return its number; or 0 if `refill` has to be waited for first.
 
+        An event is a mapping of names to values, or an object of a registered class.
+
         Raises:
             NotAdvertisedError: the advertisement does not match; the message shows what fails.
             InvalidPublicationError: an attribute or the payload cannot be published.
         """
-        if type(attributes) is not dict:
-            attributes = _as_dict(attributes)
+        attributes: dict[str, Value] = event if type(event) is dict else _as_dict(event)
         if type(payload) is not bytes:
             payload = _as_bytes(payload)
         if not self._matches(attributes):
@@ -112,17 +132,26 @@ class Outbox:
             encode_publication(self.source.prefix, 1, 0, attributes, b"", ordered=False)
         except WireError as error:
             raise InvalidPublicationError(f"cannot publish this: {error.text}") from None
+        if self._check is not None and self.filter.match(attributes):
+            raise NotAdvertisedError(
+                f"{dict(attributes)!r} does not fit the schema of the advertisement {self.source.filter!r}: "
+                f"{self._check.failing(attributes)}"
+            )
         raise NotAdvertisedError(
             f"{dict(attributes)!r} is not covered by the advertisement {self.source.filter!r}: "
             f"{self.filter.failing(attributes)}"
         )
 
 
-def _as_dict(attributes: object) -> dict[str, Value]:
-    if not isinstance(attributes, Mapping):
-        kind = type(attributes).__name__
+def _as_dict(event: object) -> dict[str, Value]:
+    if isinstance(event, Mapping):
+        return dict(event)
+    if not any(hasattr(type(event), mark) for mark in _CLASS_MARKS):
+        kind = type(event).__name__
         raise InvalidPublicationError(f"attributes: expected a mapping of names to values, got {kind}")
-    return dict(attributes)
+    from broker.objects import REGISTRY  # noqa: PLC0415 - only who publishes objects loads it
+
+    return REGISTRY.attributes_of(event)
 
 
 def _as_bytes(payload: object) -> bytes:

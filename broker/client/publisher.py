@@ -7,6 +7,7 @@ quota is used up; everything else is done once per batch.
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from math import inf
 from time import time_ns
+from typing import TYPE_CHECKING
 
 from attrs import define, field
 
@@ -15,8 +16,11 @@ from broker.client.interest_changes import InterestChange, InterestChanges
 from broker.client.on_demand import OnDemand
 from broker.client.outbox import Outbox
 from broker.filters import Filter, parse
-from broker.filters.constraints import Value
 from broker.filters.values import Scalar
+
+if TYPE_CHECKING:
+    from broker.client.objects import EventObject
+    from broker.filters.constraints import Value
 
 
 @define(eq=False)
@@ -38,7 +42,7 @@ class Publisher:
 
     async def publish(
         self,
-        attributes: Mapping[str, Value],
+        attributes: "Mapping[str, Value] | EventObject",
         payload: bytes | bytearray | memoryview = b"",
         *,
         ordered: bool = True,
@@ -46,6 +50,7 @@ class Publisher:
     ) -> int:
         """Put a publication into the window; returns its sequence number.
 
+        An event is a mapping of names to values, or an object of a class that `concord.events` knows.
         Waits while the window is full. If it is cancelled then, nothing has been published. With `confirm`
         it also waits until the broker has taken the publication over, as `flush` does.
 

@@ -30,6 +30,7 @@ class Reading:
 
     inbox: Inbox
     _machine: ClientMachine
+    delivery_class: type[Delivery] = Delivery
     batch: Iterator[Delivery] = field(default=_NOTHING, init=False)
     is_closed: bool = field(default=False, init=False)
     acknowledge: Callable[[int, int], None] = field(init=False)
@@ -71,10 +72,10 @@ class Reading:
         inbox = self.inbox
         reading, positions = inbox.read(iter(frames)), count(inbox.first)
         if not inbox.max_open:
-            self.batch = map(Delivery, reading, positions)
+            self.batch = map(self.delivery_class, reading, positions)
         else:
             acknowledge = partial(self.acknowledge, inbox.read_era)
-            self.batch = map(Delivery.open, repeat(acknowledge), reading, positions)
+            self.batch = map(self.delivery_class.open, repeat(acknowledge), reading, positions)
 
     # --- lists ---
 

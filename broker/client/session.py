@@ -19,14 +19,16 @@ from broker.client.inbox import Inbox
 from broker.client.interest import FollowedInterest
 from broker.client.life import Phase
 from broker.client.limits import Limits
+from broker.client.offers import Offers
 from broker.client.questions import BROKERS, Asked, Forgetting, Moving, Question
 from broker.client.seen import SeenEvents
 from broker.client.window import PendingFlush, SendWindow, Source
+from broker.discovery_messages import Discovered, Undiscover
 from broker.errors import BrokerFaultError
 from broker.interest_messages import InterestListed
 from broker.wire import DEFAULT_LIMITS, VERSION, Decoder, DeliveredBatch, Peer, WireError, encode
 
-Request = Source | Inbox | PendingFlush | FollowedInterest | Asked
+Request = Source | Inbox | PendingFlush | FollowedInterest | Offers | Asked
 
 
 @define(eq=False)
@@ -55,6 +57,7 @@ class Session:
     _sources: list[Source] = field(factory=list)
     _followed: dict[Source, FollowedInterest] = field(factory=dict)
     _inboxes: list[Inbox] = field(factory=list)
+    _offers: list[Offers] = field(factory=list)
     _questions: list[Asked] = field(factory=list)
     _requests: dict[int, Request] = field(factory=dict)
     _requested_count: int = 0
@@ -225,6 +228,20 @@ class Session:
         """Return whether the broker knows this subscription by its present number."""
         return self.welcome is not None and inbox.is_placed and inbox.phase is not Phase.ENDED
 
+    def discover(self, offers: Offers) -> None:
+        """Request the advertisements on offer, and their changes."""
+        self._offers.append(offers)
+        if self.welcome is not None:
+            self._ask_offers(offers)
+
+    def undiscover(self, offers: Offers) -> None:
+        """End a request for advertisements; later changes are dropped."""
+        if offers in self._offers:
+            self._offers.remove(offers)
+            if self.welcome is not None:
+                del self._requests[offers.number]
+                self._controls.append(encode(Undiscover(offers.number)))
+
     def ask(self, question: Asked) -> None:
         """Ask a question that is answered once."""
         self._questions.append(question)
@@ -238,6 +255,9 @@ class Session:
 
     def _ask(self, question: Asked) -> None:
         self._controls.append(encode(question.ask(self._number(question))))
+
+    def _ask_offers(self, offers: Offers) -> None:
+        self._controls.append(encode(offers.ask(self._number(offers))))
 
     def _ask_source(self, source: Source) -> None:
         """Advertise on this connection; a resumed publisher sends nothing before the answer."""
@@ -295,6 +315,8 @@ class Session:
                 self._on_gap(message)
             case m.Explained():
                 self._on_explained(message)
+            case Discovered():
+                self._on_discovered(message)
             case m.Ping():
                 self._controls.append(encode(m.Pong(message.number)))
             case m.Placed():
@@ -333,6 +355,8 @@ class Session:
             self._ask_inbox(inbox, now_s)
         for source in self._sources:
             self._ask_source(source)
+        for offers in self._offers:
+            self._ask_offers(offers)
         for followed in self._followed.values():
             self._ask_interest(followed)
         for question in self._questions:
@@ -357,6 +381,14 @@ class Session:
             self.dismiss(question)
             if self.learns and isinstance(question, Question) and question.about == BROKERS:
                 self.learned = question.addresses()
+            self.is_changed = True
+
+    def _on_discovered(self, page: Discovered) -> None:
+        offers = self._requests.get(page.number)
+        if isinstance(offers, Offers):
+            offers.put(page)
+            if offers.ended is not None:
+                self.undiscover(offers)
             self.is_changed = True
 
     def _on_forgotten(self, answer: m.Forgotten) -> None:
@@ -436,6 +468,10 @@ class Session:
         if isinstance(request, Asked) and isinstance(notice, m.Refused):
             request.refused(notice)
             self.dismiss(request)
+            self.is_changed = True
+        if isinstance(request, Offers) and isinstance(notice, m.Refused):
+            request.refused(notice)
+            self._offers.remove(request)
             self.is_changed = True
         if isinstance(request, FollowedInterest) and isinstance(notice, m.Refused):
             request.refused(notice)

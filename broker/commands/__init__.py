@@ -22,7 +22,9 @@ from broker.form import FORM as _FORM
 __all__ = ["COMMANDS", "GROUP", "concord", "main"]
 
 COMMANDS: Final = {
+    "advertisements": "broker.commands.advertisements:command",
     "broker": "broker.commands.broker:command",
+    "detect": "broker.commands.detect:command",
     "drain": "broker.commands.drain:command",
     "explain": "broker.commands.explain:command",
     "insert": "broker.commands.insert:command",

@@ -31,7 +31,7 @@ from broker.commands.options import (
     routing_for,
 )
 from broker.commands.signals import asking_to_end
-from broker.commands.workers import end_with_supervisor, supervise, worker_settings
+from broker.commands.workers import WORKERS_MAX, end_with_supervisor, supervise, worker_settings
 from broker.errors import ConcordError
 from broker.exception_groups import leaves
 from broker.routing import known, parse
@@ -135,7 +135,7 @@ def _read_token(path: Path | None, token: str | None) -> str:
 )
 @click.option(
     "--workers",
-    type=click.IntRange(min=1),
+    type=click.IntRange(1, WORKERS_MAX),
     default=1,
     show_default=True,
     metavar="N",

@@ -130,11 +130,12 @@ async def _print_all(deliveries: Deliveries, count: int | None) -> None:
 
 def _print(delivery: Delivery) -> None:
     """Print one line and flush it: its reader may be waiting for it."""
-    sys.stdout.write(to_json(_as_json(delivery)) + "\n")
+    sys.stdout.write(to_json(as_json(delivery)) + "\n")
     sys.stdout.flush()
 
 
-def _as_json(delivery: Delivery) -> dict[str, object]:
+def as_json(delivery: Delivery) -> dict[str, object]:
+    """Return what is printed of a delivery."""
     shown: dict[str, object] = {
         "publisher": delivery.publisher,
         "sequence": delivery.sequence,

@@ -33,6 +33,9 @@ from broker.server.settings import Settings, SettingsError
 RESTART_S: Final = 1.0
 """Before a worker is started again: one that ends at once must not take a whole core."""
 
+WORKERS_MAX: Final = 256
+"""More than a machine has cores for; each takes 40 MiB and a port."""
+
 LOOPBACK: Final = {False: "127.0.0.1", True: "::1"}
 """Where workers dial each other if they listen on all addresses, by whether these are of IPv6."""
 

@@ -510,6 +510,7 @@ class BrokerCore:
             outgoing = replays.hold(outgoing, subscribed) + self._hops.drain()
         demand = routing.tables.demand
         wanted = demand.news() if demand.touched else []
+        offered = routing.tables.take_offered()
         if moves.answers:
             self._explained, moves.answers = [*self._explained, *moves.answers], []
         has_news = bool(
@@ -518,6 +519,7 @@ class BrokerCore:
             or moves.is_ending
             or routing.advertised
             or wanted
+            or offered
             or self._attached
             or self._rejected
             or self._explained
@@ -525,7 +527,7 @@ class BrokerCore:
         )
         if not has_news:
             routing.subscribing.subscribed = []
-            return CoreEffects([], outgoing, has_news, [], [], [], [], [], [], [], [], is_ending=False)
+            return CoreEffects([], outgoing, has_news, [], [], [], [], [], [], [], [], [], is_ending=False)
         effects = CoreEffects(
             self.steps.switched,
             outgoing,
@@ -533,6 +535,7 @@ class BrokerCore:
             routing.advertised,
             subscribed,
             wanted,
+            offered,
             replays.waiting,
             self._explained,
             self._attached,

@@ -3,6 +3,7 @@
 from attrs import define, frozen
 
 from broker.core.hops import Hop
+from broker.filters import Filter
 from broker.messages import LinkMessage, WayAnswer
 
 
@@ -48,6 +49,9 @@ class CoreEffects:
 
     wanted: list[tuple[str, bool]]
     """Local publishers that some subscription overlaps now, or none any more."""
+
+    offered: list[tuple[str, Filter | None]]
+    """Advertisements that came, changed or went, with their filters before; the tables have those now."""
 
     replaying: list[str]
     """Subscriptions to which more of their past can be delivered, when there is room for it."""

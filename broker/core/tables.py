@@ -112,7 +112,8 @@ class RoutingTables:
     """Subscriptions by filter with their routes, advertisements by hop.
 
     `synchronising` are the new links across which subscriptions may not be sent yet (R9).
-    `version` counts changes of the advertisements known through links and of the entries.
+    `version` counts changes of the advertisements known through links and of the entries. `offered` are the
+    advertisements that came, changed or went since the core's effects were taken, with their filters before.
     """
 
     local: Advertisements = Factory(Advertisements)
@@ -125,6 +126,7 @@ class RoutingTables:
     synchronising: set[Hop] = Factory(set)
     _uplink: Hop | None = None
     version: int = 0
+    offered: dict[str, Filter | None] = Factory(dict)
 
     # --- links ---
 
@@ -157,11 +159,13 @@ class RoutingTables:
 
     def add_local_advertisement(self, publisher: str, content: Filter) -> None:
         """Add a local publisher's advertisement."""
+        self._note(publisher)
         self.local.add(publisher, content)
         self.demand.advertised(publisher, content, self._interests)
 
     def remove_local_advertisement(self, publisher: str) -> Filter | None:
         """Remove a local publisher's advertisement; return its filter, if it was known."""
+        self._note(publisher)
         content = self.local.remove(publisher)
         if content is not None:
             self.demand.withdrawn(publisher)
@@ -189,6 +193,23 @@ class RoutingTables:
                 known.update(advertised.filters)
         return known
 
+    def advertisement(self, advertisement: str) -> Filter | None:
+        """Return the filter of an advertisement, local or of a neighbour, or None if it is not known."""
+        known = (self.local, *self._advertised.values())
+        return next((each.filters[advertisement] for each in known if advertisement in each.filters), None)
+
+    def take_offered(self) -> list[tuple[str, Filter | None]]:
+        """Return what has become of advertisements since the last call, with their filters before."""
+        if not self.offered:
+            return []
+        offered, self.offered = self.offered, {}
+        return list(offered.items())
+
+    def _note(self, advertisement: str) -> None:
+        """Note that an advertisement is about to change, with its filter before."""
+        if advertisement not in self.offered:
+            self.offered[advertisement] = self.advertisement(advertisement)
+
     def is_advertised(self, advertisement: str, but: Hop) -> bool:
         """Return whether an advertisement is known some other way than through this link."""
         return advertisement in self.local.filters or any(
@@ -207,6 +228,7 @@ class RoutingTables:
 
     def remove_advertisement(self, link: Hop, advertisement: str) -> Filter | None:
         """Remove a neighbour's advertisement; return its filter, if it was known."""
+        self._note(advertisement)
         content = self._advertised[link].remove(advertisement)
         self.version += 1
         if content is not None and link is self._uplink:

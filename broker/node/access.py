@@ -50,7 +50,7 @@ class User:
     follows_interest: bool = False
 
     def may(self, verb: str) -> bool:
-        """Whether the user may "advertise", "subscribe", "explain", "administer" or see "interest" at all."""
+        """Whether the user may at all do this, a word such as "advertise", "discover" or "interest"."""
         if verb == "administer":
             return self.is_administrator
         if verb == "interest":
@@ -60,11 +60,14 @@ class User:
         return (self.advertise if verb == "advertise" else self.subscribe) is not None
 
     def objection(self, verb: str, wanted: Filter) -> str | None:
-        """Return why the user may not `verb` ("advertise" or "subscribe") that filter, or None if it may."""
+        """Return why the user may not `verb` ("advertise" or "subscribe") that filter, or None if it may.
+
+        Who may subscribe may "discover" by any filter: it is shown what its rule covers.
+        """
         rule = self.advertise if verb == "advertise" else self.subscribe
         if rule is None:
             return f"user {self.name!r} may not {verb} at all"
-        if rule.covers(wanted):
+        if verb == "discover" or rule.covers(wanted):
             return None
         return f"user {self.name!r} may {verb} only what this covers: {rule}"
 

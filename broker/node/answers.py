@@ -1,21 +1,22 @@
-"""Messages to a client that wait for room in its outbox: long answers, and changes of interest.
+"""Messages to a client that wait for room in its outbox: long answers, changes of interest and of offers.
 
 Laws.
 
 1. An answer is made as it is sent, in pages that fit into frames: it takes no memory while the client does
    not read it. Requests behind it wait for its end.
-2. A client is notified of the present interest in its publishers, and of the filters that it follows, when
-   there is room, not of every change.
+2. A client is notified of the present interest in its publishers, of the filters that it follows, and of what
+   is on offer, when there is room, not of every change.
 """
 
 from collections.abc import Iterator
 from itertools import islice
 from math import inf
-from typing import Final
+from typing import Final, Protocol
 
 from attrs import define, field
 
 from broker.core.pages import cut, cut_both
+from broker.discovery_messages import Discovered
 from broker.healing import describe_search
 from broker.interest_messages import InterestListed
 from broker.lines import json_line
@@ -30,6 +31,14 @@ LINES_AT_ONCE: Final = 64
 """Lines of a long answer that are made together: one to eight pages."""
 
 
+class Offering(Protocol):
+    """What a client watches; its next page is made as it is sent."""
+
+    def page(self) -> Discovered | None:
+        """Return the next page to send, or None if there is none."""
+        ...
+
+
 @define(eq=False)
 class Later:
     """The pending answers and notifications of one client."""
@@ -40,6 +49,7 @@ class Later:
     """Whether an answer or notification waits for room."""
     _pages: Iterator[bytes] | None = field(default=None, init=False)
     _unsaid: dict[LocalPublisher, None] = field(factory=dict, init=False)
+    _offers: dict[Offering, None] = field(factory=dict, init=False)
     _behind: dict[LocalPublisher, None] = field(factory=dict, init=False)
     """Publishers of which filters have come or gone."""
 
@@ -62,6 +72,15 @@ class Later:
         self._connection.send(encode(Wanted(publisher.number, publisher.is_wanted)))
         return True
 
+    def offer(self, offering: Offering) -> None:
+        """Send what is on offer, now or as there is room (law 2)."""
+        self._offers[offering] = None
+        self.go_on()
+
+    def leave_out(self, offering: Offering) -> None:
+        """Send no more of it."""
+        self._offers.pop(offering, None)
+
     def interest(self, publisher: LocalPublisher) -> None:
         """Notify of the filters that have come and gone, now or when there is room (law 2)."""
         if not self.has_room:
@@ -82,7 +101,16 @@ class Later:
             self._unsaid.popitem()[0].wanted()
         while self._behind and self.has_room:
             self._behind.popitem()[0].interest_changed()
-        self.is_pending = self._pages is not None or bool(self._unsaid or self._behind)
+        while self._offers and self.has_room:
+            self._offer_page(next(iter(self._offers)))
+        self.is_pending = self._pages is not None or bool(self._unsaid or self._behind or self._offers)
+
+    def _offer_page(self, offering: Offering) -> None:
+        """Send a page; what has more to send goes to the end."""
+        del self._offers[offering]
+        if (page := offering.page()) is not None:
+            self._connection.send(encode(page))
+            self._offers[offering] = None
 
     def _say_pages(self) -> None:
         if self._connection.is_gone:

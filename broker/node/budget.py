@@ -27,6 +27,7 @@ class Resource(Enum):
     QUESTIONS = "open questions"
     CONNECTIONS = "connections"
     KEPT_BYTES = "bytes kept for subscriptions"
+    WATCHES = "watches of advertisements"
 
 
 @define(eq=False)
@@ -84,6 +85,7 @@ class Budgets:
                 Resource.FILTER_BYTES: limits.broker_filter_bytes,
                 Resource.DURABLE: limits.broker_durable,
                 Resource.QUESTIONS: limits.broker_questions,
+                Resource.WATCHES: limits.broker_watches,
                 Resource.KEPT_BYTES: limits.broker_kept_bytes,
             },
         )
@@ -100,6 +102,7 @@ class Budgets:
                     Resource.FILTER_BYTES: limits.user_filter_bytes,
                     Resource.DURABLE: limits.durable,
                     Resource.KEPT_BYTES: limits.kept_bytes,
+                    Resource.WATCHES: limits.user_watches,
                     **({Resource.CONNECTIONS: limits.user_connections} if name else {}),
                 },
                 self.broker,
@@ -116,6 +119,7 @@ class Budgets:
                 Resource.REQUESTS: limits.requests,
                 Resource.FILTER_BYTES: limits.filter_bytes,
                 Resource.QUESTIONS: limits.questions,
+                Resource.WATCHES: limits.watches,
             },
             changes=Rate.of(limits.changes_per_s, limits.requests),
         )

@@ -20,6 +20,7 @@ from typing import Final
 from attrs import define, field
 
 from broker import messages as m
+from broker.discovery_messages import Discover, Undiscover
 from broker.filters import Filter, FilterError, parse
 from broker.interest_messages import FollowInterest
 from broker.move_messages import Move
@@ -28,7 +29,9 @@ from broker.node.answers import Later, lines_about, pages_of
 from broker.node.budget import Account, Resource
 from broker.node.connection import Connection, fault_of
 from broker.node.credit import CreditBatch, CreditWindow
+from broker.node.discovery import Discovery
 from broker.node.exchange import Exchange
+from broker.node.overlay_questions import OverlayQuestions
 from broker.node.publishers import LocalPublisher
 from broker.node.queues import SubscriptionQueue
 from broker.node.replaying import objection_to, past_of
@@ -50,8 +53,8 @@ for the tables that it goes into."""
 EXPLAIN_UNITS: Final = 1000
 """The cost of an explanation: it reads all pending publications."""
 
-_CHANGES: Final = frozenset({m.Advertise, m.Subscribe})
-"""Requests that reach other brokers, there and when they end."""
+_CHANGES: Final = frozenset({m.Advertise, Discover, m.Subscribe})
+"""Requests that reach other brokers, there and when they end, or read all that these have advertised."""
 
 _NO_ROOM: Final = "was not taken: the disk of the broker's journal is full; try again when there is room"
 
@@ -74,9 +77,10 @@ class ClientSession:
     _last_number: int = field(default=0, init=False)
     _has_left: bool = field(default=False, init=False)
     _account: Account = field(init=False)
-    _questions: set[str] = field(factory=set, init=False)
     _replaying: dict[LocalSubscription, None] = field(factory=dict, init=False)
     notices: Later = field(init=False)
+    _overlay: OverlayQuestions = field(init=False)
+    _discovery: Discovery = field(init=False)
     _units: int = field(default=0, init=False)
     _label: str = field(init=False)
     _controls: dict[type, Callable[..., None]] = field(init=False)
@@ -90,6 +94,8 @@ class ClientSession:
             m.Credit: self._credit,
             m.Flush: self._flush,
             m.Explain: self._explain,
+            Discover: self._discover,
+            Undiscover: lambda request: self._discovery.end(request.number),
             m.Forget: self._forget_durable,
             Move: self._move,
             FollowInterest: self._follow_interest,
@@ -100,6 +106,8 @@ class ClientSession:
         self._exchange.join_lower(self)
         self._account = self._exchange.budgets.connection()
         self.notices = Later(self.connection, self._exchange.config.limits.outbox_bytes)
+        self._overlay = OverlayQuestions(self.connection, self._exchange, self._account, self._refuse)
+        self._discovery = Discovery(self._exchange, self.user, self._account, self.notices)
         self._of_user.charge(Resource.CONNECTIONS)
         # Ids are public: where users are known, no client can put the name of another user into them.
         self._label = f"{self.user.name}/{self.name}" if self.user.name else self.name
@@ -234,8 +242,8 @@ class ClientSession:
                 subscription.detach()
             else:
                 subscription.withdraw()
-        for question in self._questions:
-            self._exchange.forget_question(question)
+        self._overlay.forget()
+        self._discovery.end_all()
         self._of_user.release(Resource.CONNECTIONS)
         self._exchange.leave_lower(self)
         self.window.close()
@@ -547,12 +555,23 @@ class ClientSession:
         self._units -= EXPLAIN_UNITS
         if request.publisher and request.about not in {"durable", "uplinks", "brokers"}:
             station, publisher, sequence = self._exchange.station, request.publisher, request.sequence
-            self._ask_overlay(
+            self._overlay.ask(
                 request.number, lambda question: station.explain_way(question, publisher, sequence)
             )
         else:
             lines = lines_about(request.about, self._exchange, self.name, self.user.name)
             self.notices.say(pages_of(request.number, lines))
+
+    def _discover(self, request: Discover) -> None:
+        """Begin to show what is on offer."""
+        content = self._wanted(request.number, "discover", request.filter)
+        if content is None:
+            return
+        if refusal := self._discovery.refusal():
+            self._refuse(request.number, "too-many", refusal)
+            return
+        self._units -= EXPLAIN_UNITS
+        self._discovery.begin(request.number, content)
 
     def _move(self, request: Move) -> None:
         """Ask a broker of the overlay to move; it answers how that goes."""
@@ -563,27 +582,7 @@ class ClientSession:
             self._refuse(request.number, "not-allowed", text)
             return
         station = self._exchange.station
-        self._ask_overlay(
+        self._overlay.ask(
             request.number,
             lambda question: station.move(question, request.broker, request.uplink, request.method),
         )
-
-    def _ask_overlay(self, number: int, ask: Callable[[str], None]) -> None:
-        """Ask other brokers under the id of a new question, and pass on each page of the answer."""
-        exchange, broker = self._exchange, self._exchange.budgets.broker
-        text = self._account.refusal(Resource.QUESTIONS) or broker.refusal(Resource.QUESTIONS)
-        if text:
-            self._refuse(number, "too-many", text)
-            return
-
-        def answer(part: m.WayAnswer) -> None:
-            for page in pages_of(number, iter(part.steps), more=part.more):
-                self.connection.send(page)
-            if not part.more:
-                self._questions.discard(question)
-                self._account.release(Resource.QUESTIONS)
-
-        question = exchange.question(answer)
-        self._questions.add(question)
-        self._account.charge(Resource.QUESTIONS)
-        ask(question)

@@ -17,6 +17,7 @@ from attrs import Factory, define, field
 
 from broker.core import BrokerCore, CoreEffects, Destination, Hop
 from broker.core.demand import Demand
+from broker.filters import Filter
 from broker.healing import Search
 from broker.messages import LinkMessage, Publication, WayAnswer
 from broker.node.backpressure import SLOW_AFTER_S
@@ -52,6 +53,16 @@ class HopSession(Protocol):
         self, messages: Sequence[LinkMessage], run: FrameRun | None, batch: CreditBatch | None, now_s: float
     ) -> None:
         """Queue the messages of one step to this hop; `run` holds their bytes if all are publications."""
+        ...
+
+
+class OfferWatch(Protocol):
+    """A client's watch of what is on offer."""
+
+    filter: Filter
+
+    def changed(self, changes: Sequence[tuple[str, Filter | None, Filter | None]]) -> None:
+        """Take advertisements with their filters before and now."""
         ...
 
 
@@ -130,6 +141,7 @@ class Exchange:
     publishers: dict[str, "LocalPublisher"] = field(factory=dict, init=False)
     subscribers: dict[str, "LocalSubscription"] = field(factory=dict, init=False)
     session_of: dict[Hop, HopSession] = field(factory=dict, init=False)
+    watches: dict[OfferWatch, None] = field(factory=dict, init=False)
     is_closing: bool = field(default=False, init=False)
     is_leaving: bool = field(default=False, init=False)
     """Whether an operator has asked the broker to end: it will not return, even with a journal."""
@@ -290,10 +302,21 @@ class Exchange:
         for identity in effects.replaying:
             if (subscriber := self.subscribers.get(identity)) is not None:
                 self.replaying.add(subscriber)
+        self._offer(effects.offered)
         touched, self._demand.watches_touched = self._demand.watches_touched, {}
         for watch in touched:
             self.publishers[watch.publisher].interest_changed()
         self._answer(effects)
+
+    def _offer(self, offered: Sequence[tuple[str, Filter | None]]) -> None:
+        """Notify those who watch of advertisements that are not as they were."""
+        if not offered or not self.watches:
+            return
+        tables = self.core.tables
+        states = [(identity, before, tables.advertisement(identity)) for identity, before in offered]
+        if changes := [each for each in states if each[1] != each[2]]:
+            for watch in list(self.watches):
+                watch.changed(changes)
 
     def _answer(self, effects: CoreEffects) -> None:
         for page in effects.explained:

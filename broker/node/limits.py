@@ -74,6 +74,16 @@ class NodeLimits:
     broker_questions: int = _bound(256)
     """The same of one broker."""
 
+    watches: int = _bound(16)
+    """Watches of one connection of what is on offer: every advertisement that comes or goes anywhere is
+    compared with each, and an unread snapshot keeps 8 bytes for each advertisement."""
+
+    user_watches: int = _bound(64)
+    """The same of one user, over all of its connections."""
+
+    broker_watches: int = _bound(256)
+    """The same of one broker."""
+
     replays: int = _bound(32)
     """Subscriptions of one connection that are being replayed to: each holds back live events."""
 

@@ -36,7 +36,7 @@ FORMAT: Final = f"7.{RECORD_FORMAT}"
 DERIVED: Final[Mapping[type, frozenset[str]]] = {
     BrokerCore: frozenset({"_handlers", "ordering", "ways"}),
     HopTable: frozenset({"_fan_outs"}),
-    RoutingTables: frozenset({"_interests", "_index", "_named"}),
+    RoutingTables: frozenset({"_interests", "_index", "_named", "offered"}),
     Cache: frozenset({"_runs", "_chains"}),
 }
 """Fields of parts that are computed again, not written. The ways and the cache are written on their own."""

@@ -49,6 +49,7 @@ PROSE: Final = frozenset(
         "Hello.token",
         "Fault.text",
         "Advertise.filter",
+        "Discover.filter",
         "Subscribe.filter",
         "Refused.text",
         "Ended.text",
@@ -194,10 +195,27 @@ def read_routes(value: object, where: str, limits: WireLimits) -> tuple[tuple[st
 
 
 def _read_route(value: object, where: str, limits: WireLimits) -> tuple[str, Filter]:
+    id_, text = _pair(value, where)
+    return read_id(id_, where, limits), read_filter(text, where, limits)
+
+
+def _pair(value: object, where: str) -> list[object]:
     pair = _array(value, where)
     if len(pair) != 2:  # noqa: PLR2004 - a pair has two
         raise WireError(MALFORMED, f"{where}: expected an id and a filter, got {len(pair)} items")
-    return read_id(pair[0], where, limits), read_filter(pair[1], where, limits)
+    return pair
+
+
+def read_offers(value: object, where: str, limits: WireLimits) -> tuple[tuple[str, str], ...]:
+    """Take pairs of an id and the text of a filter, which is not read."""
+    return tuple(
+        _read_offer(each, f"{where}[{index}]", limits) for index, each in enumerate(_array(value, where))
+    )
+
+
+def _read_offer(value: object, where: str, limits: WireLimits) -> tuple[str, str]:
+    id_, text = _pair(value, where)
+    return read_id(id_, where, limits), read_prose(text, where, limits)
 
 
 def read_route_filters(value: object, where: str, limits: WireLimits) -> tuple[RouteFilter, ...]:
@@ -299,6 +317,10 @@ def _write_route_filters(routes: tuple[RouteFilter, ...]) -> list[list[object]]:
     return [[route.id, str(route.filter), route.ordered] for route in routes]
 
 
+def _write_offers(offers: tuple[tuple[str, str], ...]) -> list[list[str]]:
+    return [list(each) for each in offers]
+
+
 def _write_routes(routes: tuple[tuple[str, Filter], ...]) -> list[list[str]]:
     return [[id_, str(filter_)] for id_, filter_ in routes]
 
@@ -312,6 +334,7 @@ _CODECS: Final[dict[object, tuple[Write | None, Read]]] = {
     Filter: (str, read_filter),
     frozenset[str]: (sorted, read_ids),
     tuple[tuple[str, Filter], ...]: (_write_routes, read_routes),
+    tuple[tuple[str, str], ...]: (_write_offers, read_offers),
     tuple[Location, ...]: (_write_locations, read_locations),
     tuple[RouteFilter, ...]: (_write_route_filters, read_route_filters),
     tuple[int, ...]: (list, read_numbers),

@@ -9,6 +9,7 @@ from typing import Final, cast
 
 from attrs import AttrsInstance, field, frozen
 
+from broker import discovery_messages as d
 from broker import interest_messages as w
 from broker import messages as m
 from broker import move_messages as v
@@ -83,6 +84,8 @@ ROWS: Final = (
     KindRow(0x26, m.Explain, _CLIENT),
     KindRow(0x27, m.Forget, _CLIENT),
     KindRow(0x28, v.Move, _CLIENT),
+    KindRow(0x2C, d.Discover, _CLIENT),
+    KindRow(0x2D, d.Undiscover, _CLIENT),
     KindRow(0x2E, w.FollowInterest, _CLIENT),
     # Broker to client.
     KindRow(0x30, m.Advertised, _SERVER),
@@ -98,6 +101,7 @@ ROWS: Final = (
     KindRow(0x3A, m.Wanted, _SERVER),
     KindRow(0x3B, m.ReturnAddress, _SERVER),
     KindRow(0x3D, w.InterestListed, _SERVER, Size.PAGE),
+    KindRow(0x3E, d.Discovered, _SERVER, Size.PAGE),
     # Broker to broker: routes and order.
     KindRow(0x40, m.AdvertisementAdded, _LINK),
     KindRow(0x41, m.AdvertisementAcknowledged, _LINK),

@@ -3,17 +3,22 @@
 from collections.abc import Iterator
 from typing import Any
 
+from attrs import evolve
+
 from broker.client.inbox import Inbox
 from broker.client.interest import FollowedInterest
 from broker.client.machine import ClientMachine
+from broker.client.offers import Offers
 from broker.client.seen import SeenEvents
 from broker.client.session import Session
 from broker.client.silence import Due, Silence
 from broker.client.window import PendingFlush, SendWindow, Source
+from broker.discovery_messages import Discovered
 from broker.interest_messages import FollowInterest
 
 _consumed = Inbox.consumed
 _take = SendWindow.take
+_put_offers = Offers.put
 
 
 def does_not_rewind(self: SendWindow) -> None:
@@ -180,6 +185,11 @@ def asks_inboxes_last(self: Session, inbox: Inbox, now_s: float) -> None:
 
 
 _ask_inbox = Session._ask_inbox
+
+
+def keeps_old_offers(self: Offers, page: Discovered) -> None:
+    """Keep what was on offer before a lost connection beside what the new snapshot has."""
+    _put_offers(self, evolve(page, anew=False))
 
 
 def goes_on_with_the_old_list(self: FollowedInterest, number: int) -> FollowInterest:

@@ -10,6 +10,7 @@ from broker.node import clients, node, starts
 from broker.node.budget import Resource
 from broker.node.connection import Connection
 from broker.node.credit import CreditBatch, CreditWindow
+from broker.node.discovery import CatalogueWatch, Discovery
 from broker.node.effects import Close
 from broker.node.exchange import Exchange
 from broker.node.links import LinkSession
@@ -33,6 +34,7 @@ _drop_all = SubscriptionQueue.drop_all
 _release = Connection.release
 _detach = LocalSubscription.detach
 _go_on = clients.ClientSession._go_on
+_changed = CatalogueWatch.changed
 
 
 # --- sessions ---
@@ -403,6 +405,21 @@ def contains_nothing(self: Exchange, connection: Connection, error: Exception) -
     """Let an error at one connection stop the broker."""
     del self, connection
     raise error
+
+
+# --- what is on offer ---
+
+
+def shows_no_removals(
+    self: CatalogueWatch, changes: Sequence[tuple[str, Filter | None, Filter | None]]
+) -> None:
+    """Show advertisements that come, and not that they go."""
+    _changed(self, [(identity, None, now) for identity, _, now in changes])
+
+
+def watches_on(self: Discovery) -> None:
+    """Go on watching for a client that has gone."""
+    del self
 
 
 def keeps_listed_interest(self: InterestWatch, interest: Filter) -> None:

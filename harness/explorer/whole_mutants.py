@@ -5,6 +5,7 @@ from typing import Final
 from broker.client.inbox import Inbox
 from broker.client.interest import FollowedInterest
 from broker.client.machine import ClientMachine
+from broker.client.offers import Offers
 from broker.client.seen import SeenEvents
 from broker.client.session import Session
 from broker.client.silence import Silence
@@ -17,6 +18,7 @@ from broker.node.budget import Account
 from broker.node.clients import ClientSession
 from broker.node.connection import Connection
 from broker.node.credit import CreditBatch, CreditWindow
+from broker.node.discovery import CatalogueWatch, Discovery
 from broker.node.exchange import Exchange
 from broker.node.greeting import GreetingContext
 from broker.node.links import LinkSession
@@ -194,6 +196,12 @@ _CLIENT: Final = {
     "client-resumes-nothing": _whole("client", "churn", (Session, "_ask_inbox", c.asks_inboxes_last)),
 }
 
+_OFFERS: Final = {
+    "removals-unshown": _whole("offers", "churn", (CatalogueWatch, "changed", n.shows_no_removals)),
+    "watches-of-nobody": _whole("offers", "churn", (Discovery, "end_all", n.watches_on)),
+    "client-keeps-old-offers": _whole("offers", "churn", (Offers, "put", c.keeps_old_offers)),
+}
+
 _SETTINGS: Final = {
     "lease-behind-credit": _whole(
         "leases",
@@ -251,6 +259,7 @@ _ENDS: Final = {
 
 WHOLE_MUTANTS: Final = {
     **_ENDS,
+    **_OFFERS,
     **_SETTINGS,
     **_SESSIONS,
     **_CREDIT,

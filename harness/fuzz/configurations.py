@@ -106,6 +106,7 @@ def _broker(option: str, path: Path) -> str:
     started: list[Settings] = []
     with (
         patch.object(product, "_run", lambda settings, **_: started.append(settings)),
+        patch.object(product, "supervise", lambda settings, _: started.append(settings)),
         patch.object(product, "_calm_collector"),
         patch.object(product, "configure"),
     ):

@@ -25,6 +25,7 @@ _VALUES: Final[dict[object, tuple[object, ...]]] = {
     bool: (False, True),
     Filter: (_ALL, _TRADES),
     frozenset[str]: (frozenset(), frozenset({"a", "b"})),
+    tuple[tuple[str, str], ...]: ((), (("a", "x > 0"), ("b", ""))),
     tuple[tuple[str, Filter], ...]: ((), (("a", _ALL), ("b", _TRADES))),
     tuple[Location, ...]: ((), (Location("B1", 1, "b1.example:7411", ""), Location("B2", 300, "", "B1"))),
     tuple[RouteFilter, ...]: ((), (RouteFilter("a", _ALL, ordered=False), RouteFilter("b", _TRADES))),

@@ -13,6 +13,7 @@ from typing import Final
 from attrs import define, field
 
 from broker import messages as m
+from broker.discovery_messages import Discover, Undiscover
 from broker.node.limits import NodeLimits
 from broker.wire import VERSION, WireError, encode, encode_publication, publication_prefix
 from broker.wire.header import HEADER, LENGTH_BYTES
@@ -218,9 +219,11 @@ class Adversary:
                     taken = random.choice(_NUMBERS) if random.random() < 0.1 else 0  # noqa: PLR2004 - rarely
                     return encode(m.Credit(number, random.choice(_NUMBERS), taken))
                 case 5:
-                    return encode(m.Unsubscribe(number)) + encode(m.Unadvertise(number))
+                    ends = (m.Unsubscribe(number), m.Unadvertise(number), Undiscover(number))
+                    return b"".join(encode(each) for each in ends)
                 case 6:
-                    return encode(m.Flush(self._next())) + encode(m.Ping(number))
+                    discover = Discover(self._next(), _FILTERS[number % len(_FILTERS)])
+                    return encode(m.Flush(self._next())) + encode(m.Ping(number)) + encode(discover)
                 case 7:
                     about = random.choice(("waiting", "way", "durable", "uplinks", "x"))
                     return encode(m.Explain(self._next(), self._id(), number, about))

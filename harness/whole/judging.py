@@ -12,17 +12,23 @@ Laws.
    before; where the client has gone to another broker meanwhile without one, since that cannot know of it.
 8. Events that were read at a broker come before those published there afterwards, by whichever client.
 9. A program that resumes at another broker has another subscription there, which begins with a gap.
+10. At rest a program that watches what is on offer knows exactly what stands.
 """
 
 from collections.abc import Iterator
+from typing import Final
 
 from broker.client.delivery import BOUND, FORGOTTEN, LOST, REPLAY, TAKEN
 from broker.node.starts import BOUND_BYTES_MIN
 from harness.simulator.record import PublishedEvent, Stream
 from harness.simulator.verdict import Fault, faults_in
 from harness.whole.leftovers import left_over
+from harness.whole.offered import misinformed
 from harness.whole.quiet import settle, unacknowledged
 from harness.whole.world import WholeWorld
+
+GREETING_PIECES: Final = 8
+"""In so many pieces a greeting arrives over a bad line, or more; each comes late by itself."""
 
 
 def judge(world: WholeWorld) -> list[Fault]:
@@ -40,7 +46,7 @@ def judge(world: WholeWorld) -> list[Fault]:
 
 
 def go_on(world: WholeWorld) -> list[Fault]:
-    """Let all publishers publish once more at rest; all has to arrive (laws 4 and 5)."""
+    """Let all publishers publish once more at rest; all has to arrive (laws 4, 5 and 10)."""
     history = world.history
     before = len(history.publications)
     gaps = {name: len(subscription.gaps) for name, subscription in history.subscriptions.items()}
@@ -52,7 +58,12 @@ def go_on(world: WholeWorld) -> list[Fault]:
         return wrong
     if wrong := settle(world, unacknowledged):
         return wrong
-    return [*_last_missing(world, before, gaps), *_new_gaps(world, gaps), *left_over(world)]
+    return [
+        *_last_missing(world, before, gaps),
+        *_new_gaps(world, gaps),
+        *left_over(world),
+        *misinformed(world),
+    ]
 
 
 def _last_missing(world: WholeWorld, before: int, gaps: dict[str, int]) -> Iterator[Fault]:
@@ -169,10 +180,10 @@ def _refusals(world: WholeWorld) -> Iterator[Fault]:
     if knobs.kills or knobs.losses or knobs.freezes or knobs.half_open or knobs.hostile or detaches:
         return
     shape = knobs.shape
-    round_trip_s = 2 * shape.latency_s * (shape.slow_factor if shape.slow_part else 1)
-    is_quick = (
-        round_trip_s < knobs.link_timeout_s / 2
-    )  # Otherwise a greeting may take too long, and be repeated.
+    pieces_count = GREETING_PIECES if shape.cuts or shape.crumbs else 1
+    greeting_s = 2 * pieces_count * shape.latency_s * (shape.slow_factor if shape.slow_part else 1)
+    # Otherwise a greeting may take too long, and be repeated.
+    is_quick = greeting_s < knobs.link_timeout_s / 2
     for site in world.live_sites() if not knobs.odd else ():
         if site.total("lost_links") and knobs.settles_first and is_quick:
             yield "refused", f"{site.name} has lost {site.total('lost_links')} links"

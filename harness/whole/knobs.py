@@ -85,6 +85,8 @@ class WholeKnobs:
     follows: bool = False
     """Whether programs follow the filters that overlap what they advertise."""
     step_units: int = 4000
+    watches: bool = False
+    """Whether every other program watches what is on offer."""
 
 
 def _shape(random: Random) -> CableShape:

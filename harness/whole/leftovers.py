@@ -135,6 +135,11 @@ def _budgets(node: Node) -> Iterator[str]:
         used[Resource.DURABLE] += subscription.state.terms.durable != ""
         used[Resource.KEPT_BYTES] += subscription._accounted_bytes  # noqa: SLF001 - only to look
     sessions = [each.session for each in node.connections.values()]
+    for session in sessions:
+        if isinstance(session, ClientSession):
+            watches = session._discovery._watches.values()  # noqa: SLF001 - only to look
+            used[Resource.WATCHES] += len(watches)
+            used[Resource.FILTER_BYTES] += sum(len(str(watch.filter)) for watch in watches)
     used[Resource.CONNECTIONS] = sum(isinstance(each, ClientSession) for each in sessions)
     for resource in Resource:
         if exchange.budgets.broker.used[resource] != used[resource]:

@@ -26,6 +26,9 @@ ROAMING: Final = frozenset({"churn", "crash", "restart", "loss"})
 ROAMING_PART: Final = 0.5
 """In so many schedules of these kinds programs know several brokers."""
 
+WATCHED_PART: Final = 0.3
+"""In so many schedules programs watch what is on offer."""
+
 NESTED_PART: Final = 0.3
 """In so many schedules events are nested."""
 
@@ -69,7 +72,12 @@ def world_of(
     drawn = draw(random, faults, brokers)
     roams = drawn.roams or _roams(seed, faults)
     knobs = evolve(
-        drawn, max_open=_max_open(seed), roams=roams, nested=_is_nested(seed), follows=_follows(seed)
+        drawn,
+        max_open=_max_open(seed),
+        roams=roams,
+        nested=_is_nested(seed),
+        watches=_watches(seed),
+        follows=_follows(seed),
     )
     if changed:
         knobs = evolve(knobs, **changed)  # type: ignore[arg-type]  # names of knobs
@@ -92,6 +100,12 @@ def _is_nested(seed: int) -> bool:
     """Draw whether events are nested, aside as well."""
     aside = Random(f"nested events of {seed}")  # noqa: S311 - chance here is repeatable, not secret
     return aside.random() < NESTED_PART
+
+
+def _watches(seed: int) -> bool:
+    """Draw whether programs watch what is on offer, aside as well."""
+    aside = Random(f"watches of {seed}")  # noqa: S311 - chance here is repeatable, not secret
+    return aside.random() < WATCHED_PART
 
 
 def _follows(seed: int) -> bool:

@@ -17,6 +17,7 @@ from broker.client.inbox import Inbox
 from broker.client.life import ClientLife, Phase, Wants
 from broker.client.limits import Limits
 from broker.client.machine import ClientMachine
+from broker.client.offers import Offers
 from broker.client.outbox import Outbox
 from broker.client.reading import Reading as Reader
 from broker.client.session import Session
@@ -165,6 +166,9 @@ class Program:
     end: CableEnd | None = field(default=None, init=False)
     publishing: list[Publishing] = field(factory=list, init=False)
     reading: list[ProgramReading] = field(factory=list, init=False)
+    offers: Offers | None = field(default=None, init=False)
+    offered: dict[str, str] = field(factory=dict, init=False)
+    """What it knows of what is on offer, if it watches."""
     is_over: bool = field(default=False, init=False)
     _is_written: bool = field(default=True, init=False)
     _wakes_at_s: float = field(default=NEVER, init=False)
@@ -200,6 +204,21 @@ class Program:
         self.publishing.append(publishing)
         self.look()
         return publishing
+
+    def discover(self, filter_text: str) -> None:
+        """Watch what is on offer."""
+        self.offers = Offers(filter_text)
+        self.session.discover(self.offers)
+        self.look()
+
+    def _look_at_offers(self, offers: Offers) -> None:
+        while (change := offers.take()) is not None:
+            if change.kind == "added":
+                self.offered[change.publisher] = change.filter
+            elif change.kind == "removed":
+                del self.offered[change.publisher]
+        if offers.ended is not None:
+            self.net.history.faults.append(("ended", f"the watch of {self.name} was ended: {offers.ended}"))
 
     def unadvertise(self, publishing: Publishing) -> None:
         """End a publisher."""
@@ -411,6 +430,8 @@ class Program:
                 self._notice_new_id(publishing)
         for reading in self.reading:
             self._look_at(reading)
+        if self.offers is not None:
+            self._look_at_offers(self.offers)
 
     def _closed(self) -> None:
         """End the program: its client has left or failed."""

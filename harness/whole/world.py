@@ -38,6 +38,10 @@ AGE_S: Final = 24 * 3600
 """How long a durable subscription is kept: longer than any schedule."""
 
 
+WATCHED: Final = ("True", "level >= 2", "kind == 'a'")
+"""What programs that watch ask for, in turn."""
+
+
 @define(eq=False)
 class WholeWorld:
     """All brokers, programs and connections of one schedule, its clock and its history."""
@@ -210,6 +214,8 @@ class WholeWorld:
         program = Program(name, site, self, self.knobs.limits, others, learns and bool(others))
         self.programs.append(program)
         program.look()
+        if self.knobs.watches and len(self.programs) % 2:
+            program.discover(WATCHED[len(self.programs) // 2 % len(WATCHED)])
         return program
 
     def _others(self, site: str) -> tuple[str, ...]:

@@ -9,12 +9,13 @@ import pytest
 import broker
 import concord
 import concord.constraints
+import concord.detect
 import concord.plugins
 import concord.testing
 import ordering.interface
 from tests.sources import ROOT
 
-DOORS = [concord, concord.constraints, concord.plugins, concord.testing]
+DOORS = [concord, concord.constraints, concord.detect, concord.plugins, concord.testing]
 FOREIGN = {"_pytest", "examples", "harness", "hypothesis", "pytest", "tests"}
 """What a program that uses Concord does not load."""
 

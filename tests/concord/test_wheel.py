@@ -21,10 +21,11 @@ from broker.commands.extras import EXTRAS
 from tests.sources import PACKAGES, ROOT
 
 PROGRAM: Final = """
+import attrs
 import trio
 
 import concord
-from concord import Client, Deliveries, Gap, Limits, Replay, StateChange, connect
+from concord import Client, Deliveries, Gap, Limits, Publisher, Replay, StateChange, connect, events
 from concord.plugins import Context, Emission, Ordering, OrderingFactory, names
 from concord.testing import Brokers, overlay
 
@@ -46,6 +47,21 @@ async def watch(client: Client) -> list[str]:
     return seen
 
 
+@events.register(version=2)
+@attrs.frozen
+class Trade:
+    price: float
+
+
+async def objects(client: Client) -> None:
+    async with client.subscribe(Trade, where="price > 5") as trades, client.advertise(Trade) as publisher:
+        await publisher.publish(Trade(1.5))
+        async for delivery in trades:
+            reveal_type(delivery.object)
+        reveal_type(await anext(trades.batches()))
+    reveal_type(events.object_of({}, Trade))
+
+
 async def main(factory: OrderingFactory) -> None:
     plugin: Ordering = factory(Context("B1"))
     emissions: list[Emission] = [*plugin.hop_lost(1)]
@@ -63,11 +79,18 @@ async def wrong() -> None:
     async with connect(7411) as client:
         await client.publish({})
     concord.Nothing
+
+
+async def wrong_object(publisher: Publisher) -> None:
+    await publisher.publish(5)
 """
 
 REVEALED: Final = [
     "int",
     "broker.client.delivery.Delivery",
+    "program.Trade",
+    "list[broker.client.objects.ObjectDelivery[program.Trade]]",
+    "program.Trade",
     "broker.client.client.Client",
     "int",
     "concord.testing.Brokers",
@@ -77,6 +100,7 @@ ERRORS: Final = [
     'Argument 1 to "connect" has incompatible type "int"',
     '"Client" has no attribute "publish"',
     'Module has no attribute "Nothing"',
+    'Argument 1 to "publish" of "Publisher" has incompatible type "int"',
 ]
 
 SERVING: Final = """

@@ -5,9 +5,11 @@ import { Deliveries } from "./deliveries.js";
 import { Driver } from "./driver.js";
 import { limitsOf } from "./limits.js";
 import { ClientMachine } from "./machine.js";
+import { Offers } from "./offers.js";
 import { inboxOf } from "./options.js";
 import { Publisher } from "./publisher.js";
 import { Question } from "./session.js";
+import { AdvertisementWatch } from "./watch.js";
 import { Phase } from "./window.js";
 
 const INCARNATION_BYTES = 8;
@@ -74,6 +76,23 @@ export class Client {
     }
     if (inbox.ended !== null) throw inbox.ended;
     return deliveries;
+  }
+
+  /** Watch what publishers, at any broker, have advertised; resolves when all that stands has come. */
+  async advertisements(filter = "True") {
+    const { session, machine } = this.#driver;
+    machine.check();
+    const offers = new Offers(String(filter));
+    session.discover(offers);
+    const watch = new AdvertisementWatch(offers, this.#driver);
+    try {
+      await this.#driver.until(() => offers.isComplete || offers.ended !== null);
+    } catch (error) {
+      await watch.close();
+      throw error;
+    }
+    if (offers.ended !== null) throw offers.ended;
+    return watch;
   }
 
   /** End the durable subscription of that name that belongs to this user and client name. */

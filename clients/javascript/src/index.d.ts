@@ -97,6 +97,8 @@ export class Client implements AsyncDisposable {
   /** `resume` is the id of a publisher that an earlier client of this name had at this broker. */
   advertise(filter: string, options?: { resume?: string }): Promise<Publisher>;
   subscribe(filter: string, options?: SubscribeOptions): Promise<Deliveries>;
+  /** Watch what publishers, at any broker, have advertised; resolves when all that stands has come. */
+  advertisements(filter?: string): Promise<AdvertisementWatch>;
   forget(durable: string): Promise<void>;
   durableSubscriptions(): Promise<Record<string, unknown>[]>;
   explain(publisher?: string, sequence?: number | bigint): Promise<Record<string, unknown>[]>;
@@ -175,6 +177,23 @@ export class Deliveries implements AsyncIterable<Delivery>, AsyncDisposable {
   withGaps(): AsyncIterableIterator<Delivery | Gap>;
   batches(options?: { maxCount?: number; maxS?: number }): AsyncIterableIterator<Delivery[]>;
   ack(position: number): void;
+  close(): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+/** What comes and goes; "complete" when all that stood when the client connected, or connected again, has come. */
+export interface AdvertisementChange {
+  readonly kind: "added" | "removed" | "complete";
+  readonly publisher: string;
+  readonly filter: string;
+}
+
+export class AdvertisementWatch implements AsyncIterable<AdvertisementChange>, AsyncDisposable {
+  private constructor();
+  /** What stands now: filters by publisher. */
+  readonly standing: Map<string, string>;
+  [Symbol.asyncIterator](): AsyncIterableIterator<AdvertisementChange>;
+  next(): Promise<IteratorResult<AdvertisementChange, undefined>>;
   close(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 }

@@ -10,3 +10,4 @@ export {
 export { filter } from "./filters.js";
 export { LIMITS } from "./limits.js";
 export { Publisher } from "./publisher.js";
+export { AdvertisementWatch } from "./watch.js";

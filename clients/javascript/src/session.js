@@ -12,6 +12,7 @@ import {
   BrokerFaultError, ConcordError, PublisherEndedError, RefusedError, SlowSubscriberError, SubscriptionEndedError,
 } from "./errors.js";
 import { Inbox } from "./inbox.js";
+import { Offers } from "./offers.js";
 import { Flush, Interest, Phase, SendWindow, Source } from "./window.js";
 import { VERSION, WireError, encodeMessage, join } from "./wire.js";
 
@@ -85,6 +86,7 @@ export class Session {
     this.isChanged = false;
     this.sources = new Set();
     this.inboxes = new Set();
+    this.offers = new Set();
     this.questions = new Set();
     this.requests = new Map();
     this.requestedCount = 0;
@@ -242,6 +244,17 @@ export class Session {
     return this.welcome !== null && inbox.isPlaced && inbox.phase !== Phase.ENDED;
   }
 
+  discover(offers) {
+    this.offers.add(offers);
+    if (this.welcome !== null) this.controls.push(offers.ask(this.number(offers)));
+  }
+
+  undiscover(offers) {
+    if (!this.offers.delete(offers) || this.welcome === null) return;
+    this.requests.delete(offers.number);
+    this.say("Undiscover", { number: offers.number });
+  }
+
   ask(question) {
     this.questions.add(question);
     if (this.welcome !== null) this.controls.push(question.ask(this.number(question)));
@@ -293,6 +306,7 @@ export class Session {
       case "Ended": return this.onEnd(request, message);
       case "Explained":
       case "Forgotten": return this.onAnswer(request, message);
+      case "Discovered": return this.onDiscovered(request, message);
       default: return undefined; // A pong: that anything came is all that counts.
     }
   }
@@ -316,6 +330,7 @@ export class Session {
   onGreeted() {
     for (const inbox of this.inboxes) this.askInbox(inbox, this.nowS);
     for (const source of this.sources) this.askSource(source);
+    for (const offers of this.offers) this.controls.push(offers.ask(this.number(offers)));
     for (const { interest } of this.sources) if (interest !== null) this.askInterest(interest);
     for (const question of this.questions) this.controls.push(question.ask(this.number(question)));
   }
@@ -392,6 +407,13 @@ export class Session {
     }
   }
 
+  onDiscovered(offers, page) {
+    if (!(offers instanceof Offers)) return;
+    offers.put(page);
+    if (offers.ended !== null) this.undiscover(offers);
+    this.isChanged = true;
+  }
+
   onAnswer(question, message) {
     if (!(question instanceof Question)) return;
     if (message.kind === "Forgotten") question.isAnswered = true;
@@ -412,6 +434,10 @@ export class Session {
     if (request instanceof Question) {
       request.refused(message);
       this.answered(request, message.number);
+    } else if (request instanceof Offers) {
+      request.refused(message);
+      this.offers.delete(request);
+      this.isChanged = true;
     } else if (request instanceof Interest) {
       request.failure = new RefusedError(`the broker does not list who is interested: ${message.text}`, message.code);
       this.isChanged = true;

@@ -82,6 +82,12 @@ const id = text(ID_BYTES);
 const prose = text(PROSE_BYTES);
 const numbers = list(number, NUMBERS_MAX);
 
+/** A publisher's id and its filter. */
+function offer(value, where) {
+  if (!Array.isArray(value) || value.length !== 2) refuse(where, "an id and a filter");
+  return [id(value[0], where), prose(value[1], where)];
+}
+
 /** Every kind of a client's conversation but the publication: its number, its fields in their order, and its size. */
 export const KINDS = {
   Hello: { code: 0x01, fields: { version: number, role: oneOf("client", "broker"), name: id, incarnation: id, ordering: id, token: prose, session: id, received: number } },
@@ -105,6 +111,8 @@ export const KINDS = {
   Explain: { code: 0x26, fields: { number, publisher: id, sequence: number, about: oneOf("waiting", "way", "durable", "uplinks", "brokers") } },
   Forget: { code: 0x27, fields: { number, durable: id } },
   Move: { code: 0x28, fields: { number, broker: id, uplink: id, method: id } },
+  Discover: { code: 0x2c, fields: { number, filter: prose } },
+  Undiscover: { code: 0x2d, fields: { number } },
   FollowInterest: { code: 0x2e, fields: { number, publisher: number } },
   Advertised: { code: 0x30, fields: { number, publisher: id, taken: number, isWanted: truth } },
   Subscribed: { code: 0x31, fields: { number } },
@@ -119,6 +127,9 @@ export const KINDS = {
   Wanted: { code: 0x3a, fields: { number, isWanted: truth } },
   ReturnAddress: { code: 0x3b, fields: { address: id } },
   InterestListed: { code: 0x3d, fields: { number, added: list(prose, Infinity), removed: list(prose, Infinity), more: truth }, sizeBytes: PAGE_BYTES },
+  Discovered: {
+    code: 0x3e, fields: { number, added: list(offer, Infinity), removed: list(prose, Infinity), anew: truth, more: truth }, sizeBytes: PAGE_BYTES,
+  },
 };
 
 export const NAMES = new Map(Object.entries(KINDS).map(([name, kind]) => [kind.code, name]));

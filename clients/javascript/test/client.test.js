@@ -98,6 +98,20 @@ test("a broker", LIMIT, async (t) => {
     assert.deepStrictEqual(await second.durableSubscriptions(), []);
   });
 
+  await t.test("shows what is on offer, and its changes", async (t) => {
+    const alice = await client(t, broker.address);
+    const watch = await alice.advertisements("offered == 1");
+    assert.equal((await watch.next()).value.kind, "complete");
+    const publisher = await alice.advertise("offered > 0");
+    assert.deepStrictEqual((await watch.next()).value, { kind: "added", publisher: publisher.id, filter: "offered > 0" });
+    assert.equal(watch.standing.get(publisher.id), "offered > 0");
+    await publisher.close();
+    assert.equal((await watch.next()).value.kind, "removed");
+    await watch.close();
+    assert.deepStrictEqual(await watch.next(), { value: undefined, done: true });
+    await assert.rejects(alice.advertisements("x =="), RefusedError);
+  });
+
   await t.test("tells a slow program what is missing, or ends its subscription", async (t) => {
     const slow = await client(t, broker.address, { limits: { creditFirst: 2, creditMin: 2, creditMax: 2 } });
     const quick = await client(t, broker.address);

@@ -8,6 +8,7 @@ import { decodeEvent, encodeEvent, prefixOf } from "../src/events.js";
 import { Flush, Phase } from "../src/window.js";
 import { limitsOf } from "../src/limits.js";
 import { ClientMachine } from "../src/machine.js";
+import { Offers } from "../src/offers.js";
 import { inboxOf } from "../src/options.js";
 import { KINDS, LENGTH_BYTES, PUBLICATION, decodeMessage, encodeMessage } from "../src/wire.js";
 
@@ -116,6 +117,19 @@ export class Dialogue {
     this.machine.session.subscribe(inbox, this.#nowS);
   }
 
+  discover({ as, filter }) {
+    const offers = new Offers(filter);
+    this.#named.set(as, offers);
+    this.machine.session.discover(offers);
+  }
+
+  changes({ of, items }) {
+    for (const expected of items) {
+      const change = this.#named.get(of).take();
+      assert.deepStrictEqual(change === undefined ? [] : Object.values(change), expected);
+    }
+  }
+
   #take(name) {
     const inbox = this.#named.get(name);
     return this.machine.session.yieldFrom(inbox, (era, position) => inbox.acknowledge(era, position));
@@ -142,7 +156,9 @@ export class Dialogue {
   close(name) {
     const request = this.#named.get(name);
     const { session } = this.machine;
-    if ("sequence" in request) {
+    if (request instanceof Offers) {
+      session.undiscover(request);
+    } else if ("sequence" in request) {
       session.unadvertise(request);
     } else {
       request.finish();

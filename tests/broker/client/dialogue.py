@@ -7,13 +7,13 @@ from typing import Any
 import attrs
 from attrs import define, field
 
-from broker import messages as m
 from broker.backoff import Backoff
 from broker.client.delivery import Delivery, Gap
 from broker.client.inbox import Inbox
 from broker.client.life import Phase, Wants
 from broker.client.limits import BOUND_BYTES, OPEN_COUNT, Limits
 from broker.client.machine import ClientMachine
+from broker.client.offers import Offers
 from broker.client.options import subscription
 from broker.client.outbox import Outbox
 from broker.client.reading import Reading
@@ -24,12 +24,15 @@ from broker.filters import parse
 from broker.wire import DEFAULT_LIMITS, decode_delivery, encode, encode_publication, publication_prefix
 from broker.wire.control import decode
 from broker.wire.header import HEADER, LENGTH_BYTES, PUBLICATION
+from broker.wire.kinds import ROWS
 from tests.broker.client.talk import BEGUN_S
 
 Json = Any
 """What a file of cases has: its shape is in docs/reference/conformance.md."""
 
 ANY = {"any": True}
+
+_KINDS = {row.name: row.message for row in ROWS}
 
 
 class _Longest:
@@ -47,8 +50,11 @@ def frame_of(message: Sequence[Json]) -> bytes:
         return encode_publication(
             publication_prefix(publisher), sequence, 0, values, bytes.fromhex(payload), ordered
         )
-    made = [tuple(each) if isinstance(each, list) else each for each in fields]
-    return encode(getattr(m, kind)(*made))
+    return encode(_KINDS[kind](*map(_field, fields)))
+
+
+def _field(value: Json) -> Json:
+    return tuple(map(_field, value)) if isinstance(value, list) else value
 
 
 def messages_in(output: bytes) -> Iterator[list[Json]]:
@@ -153,6 +159,16 @@ class Dialogue:
         self._readings[wanted["as"]] = Reading(inbox, self.machine)
         self.machine.session.subscribe(inbox, self.now_s)
 
+    def _discover(self, wanted: Mapping[str, Json]) -> None:
+        offers = self._named[wanted["as"]] = Offers(wanted["filter"])
+        self.machine.session.discover(offers)
+
+    def _changes(self, wanted: Mapping[str, Json]) -> None:
+        offers: Offers = self._named[wanted["of"]]
+        for expected in wanted["items"]:
+            change = offers.take()
+            assert ([] if change is None else list(attrs.astuple(change))) == expected
+
     def _yield(self, wanted: Mapping[str, Json]) -> None:
         reading = self._readings[wanted["of"]]
         for expected in wanted["items"]:
@@ -179,6 +195,8 @@ class Dialogue:
     def _close(self, name: str) -> None:
         if (reading := self._readings.get(name)) is not None:
             reading.close(had_last=True)
+        elif isinstance(offers := self._named[name], Offers):
+            self.machine.session.undiscover(offers)
         else:
             self.machine.session.unadvertise(self._named[name])
 

@@ -63,7 +63,11 @@ def attributes_of(tagged: dict[str, Any]) -> dict[str, Any]:
 def message_of(case: list[Any]) -> Any:
     kind, *fields = case
     values = [value_of(each) if isinstance(each, dict) else each for each in fields]
-    return MESSAGES[kind](*(tuple(each) if isinstance(each, list) else each for each in values))
+    return MESSAGES[kind](*map(as_tuples, values))
+
+
+def as_tuples(value: Any) -> Any:
+    return tuple(map(as_tuples, value)) if isinstance(value, list) else value
 
 
 def same(one: dict[str, Any], other: dict[str, Any]) -> bool:

@@ -95,7 +95,7 @@ def test_what_is_wrong_is_said_in_the_same_words(shell: ShellUnderTest) -> None:
             with pytest.raises(RefusedError, match="cannot forget 'nothing'"):
                 await client.forget("nothing")
             with pytest.raises(ValueError, match="policy: expected"):
-                async with client.subscribe("True", policy="other"):  # type: ignore[arg-type]  # that is wrong
+                async with client.subscribe("True", policy="other"):  # type: ignore[call-overload]  # that is wrong
                     pass
         with pytest.raises(ClosedError, match="after its connect block had been left"):
             await client.explain()

@@ -30,7 +30,7 @@ def status_of(monkeypatch: pytest.MonkeyPatch, command: click.Command) -> object
     return left.value.code
 
 
-NAMES: Final = ["broker", "demo", "explain", "harness", "publish", "subscribe"]
+NAMES: Final = ["advertisements", "broker", "demo", "detect", "explain", "harness", "publish", "subscribe"]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -53,7 +53,9 @@ def test_a_command_that_a_distribution_offers_is_found_and_replaces_none_of_ours
     with click.Context(commands.concord) as context:
         found = {name: commands.concord.get_command(context, name) for name in points}
         assert commands.concord.list_commands(context) == [
+            "advertisements",
             "broker",
+            "detect",
             "drain",
             "explain",
             "insert",

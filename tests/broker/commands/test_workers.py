@@ -5,11 +5,13 @@ import signal
 import sys
 from pathlib import Path
 
+import click
 import pytest
 import trio
 
 from broker import StateChange, connect
 from broker.addresses import Address
+from broker.commands import concord
 from broker.commands.workers import worker_settings
 from broker.server.settings import Settings, SettingsError
 from tests.broker.commands.test_broker import rest_of, started
@@ -32,6 +34,12 @@ def test_the_first_worker_has_the_uplinks_and_is_the_uplink_of_the_others() -> N
     assert first.listen_shared == third.listen_shared == FRONT
     assert (first.journal, third.journal) == (Path("kept/1"), Path("kept/3"))
     assert (first.metrics, third.metrics) == (Address("127.0.0.1", 9411), Address("127.0.0.1", 9413))
+
+
+def test_more_workers_than_a_machine_has_cores_for_are_refused() -> None:
+    options = ["broker", "--name", "B", "--listen", "127.0.0.1:0", "--workers", "1000000"]
+    with pytest.raises(click.BadParameter, match="1000000 is not in the range 1<=x<=256"):
+        concord.main(options, standalone_mode=False)
 
 
 def test_workers_that_listen_everywhere_dial_each_other_here_unless_an_address_is_advertised() -> None:

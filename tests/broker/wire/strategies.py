@@ -38,6 +38,7 @@ _FIELDS: Final[dict[object, SearchStrategy[object]]] = {
     bool: st.booleans(),
     Filter: filters,
     frozenset[str]: st.frozensets(texts, max_size=5),
+    tuple[tuple[str, str], ...]: st.lists(st.tuples(texts, texts), max_size=5).map(tuple),
     tuple[tuple[str, Filter], ...]: st.lists(st.tuples(texts, filters), max_size=5).map(tuple),
     tuple[Location, ...]: st.lists(st.builds(Location, texts, numbers, texts, texts), max_size=5).map(tuple),
     tuple[RouteFilter, ...]: st.lists(

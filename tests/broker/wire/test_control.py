@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from broker import messages, move_messages, replay_messages
+from broker import discovery_messages, interest_messages, messages, move_messages, replay_messages
 from broker.messages import (
     Advertise,
     AdvertisementAdded,
@@ -29,6 +29,8 @@ from broker.wire.header import HEADER
 from broker.wire.kinds import BY_MESSAGE, ROWS, DecoderStage, KindRow
 from tests.broker.wire.strategies import CONTROL_ROWS, frame_of, messages_of
 
+MODULES = (discovery_messages, interest_messages, messages, move_messages, replay_messages)
+
 each_row = pytest.mark.parametrize("row", CONTROL_ROWS, ids=lambda row: row.name)
 
 
@@ -39,7 +41,7 @@ NEVER_SENT = set(messages.Notice.__args__)
 def test_every_message_has_a_row() -> None:
     classes = {
         each
-        for module in (messages, move_messages, replay_messages)
+        for module in MODULES
         for _, each in inspect.getmembers(module, inspect.isclass)
         if attrs.has(each) and each.__module__ == module.__name__
     }

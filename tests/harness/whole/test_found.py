@@ -31,6 +31,7 @@ FOUND = {
     "the name of an earlier run of a child may be taken for a while": ("roam", 4_001_019),
     "what is published again after too long an absence leaves no gap": ("roam", 3_000_568),
     "a greeting over a line that is too slow is repeated": ("roam", 3_000_513),
+    "a greeting that comes in pieces over a slow line is repeated": ("roam", 6_039_936),
     "a subscription that went on at another broker is another one": ("loss", 1_200_261),
 }
 
@@ -38,4 +39,4 @@ FOUND = {
 @pytest.mark.parametrize("what", FOUND)
 def test_what_was_found_once_is_not_found_again(what: str) -> None:
     faults, seed = FOUND[what]
-    assert of_seed(seed, faults, (2, 6), Pairwise, nested=False).faults == ()
+    assert of_seed(seed, faults, (2, 6), Pairwise, nested=False, watches=False).faults == ()

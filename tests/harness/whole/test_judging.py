@@ -14,7 +14,7 @@ FAR_APART = 505
 
 
 def test_calls_that_become_second_events_are_behind_gaps() -> None:
-    outcome = of_seed(FORGETFUL, "crash", (2, 6), Pairwise, nested=False)
+    outcome = of_seed(FORGETFUL, "crash", (2, 6), Pairwise, nested=False, watches=False)
     history = outcome.world.history
     repeated = [
         seen
@@ -28,8 +28,8 @@ def test_calls_that_become_second_events_are_behind_gaps() -> None:
 
 
 def test_causes_are_of_one_broker_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert of_seed(FAR_APART, "none", (2, 6), Pairwise, nested=False).faults == ()
+    assert of_seed(FAR_APART, "none", (2, 6), Pairwise, nested=False, watches=False).faults == ()
     monkeypatch.setattr(WholeWorld, "known_at", lambda *_: ("everywhere", 0))
-    assert {kind for kind, _ in of_seed(FAR_APART, "none", (2, 6), Pairwise, nested=False).faults} == {
-        "causal"
-    }
+    assert {
+        kind for kind, _ in of_seed(FAR_APART, "none", (2, 6), Pairwise, nested=False, watches=False).faults
+    } == {"causal"}

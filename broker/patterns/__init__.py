@@ -1,0 +1,1 @@
+"""Patterns of events: a language for them, and a detector whose state follows from delivered order alone."""
