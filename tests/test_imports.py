@@ -137,6 +137,7 @@ HARNESS_ROOMS: Final = (
     *("traces", "faults", "scenarios", "simulator", "journals", "fuzz", "whole", "explorer"),
     *(
         "runs",
+        "reshaping",
         "analysis",
         "watch",
         "report",
