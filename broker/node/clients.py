@@ -56,6 +56,9 @@ EXPLAIN_UNITS: Final = 1000
 _CHANGES: Final = frozenset({m.Advertise, Discover, m.Subscribe})
 """Requests that reach other brokers, there and when they end, or read all that these have advertised."""
 
+_FROM_NOW_ON: Final = m.Advertise | m.Subscribe | Discover | FollowInterest
+"""Requests that begin something."""
+
 _NO_ROOM: Final = "was not taken: the disk of the broker's journal is full; try again when there is room"
 
 
@@ -161,7 +164,7 @@ class ClientSession:
         What a lost connection asks for is overlooked. Handled late, it would take from a newer connection of
         the same client what that has resumed.
         """
-        if self.connection.is_gone and isinstance(message, m.Advertise | m.Subscribe):
+        if self.connection.is_gone and isinstance(message, _FROM_NOW_ON):
             self._is_next(message.number)
             return
         touched = self._exchange.station.touched
