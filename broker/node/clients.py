@@ -369,6 +369,7 @@ class ClientSession:
         publisher = self._resumed(request.resume, wanted) if request.resume else None
         if publisher is None:
             publisher = self._advertised_anew(request.resume, wanted)
+        self._units -= len(self._exchange.watches)  # Each is compared with it, and may be notified.
         self._publishers[publisher.id] = self._publisher_numbers[request.number] = publisher
         self._account.charge(Resource.REQUESTS)
         self._account.charge(Resource.FILTER_BYTES, publisher.filter_bytes)
@@ -425,6 +426,7 @@ class ClientSession:
 
     def _unadvertise(self, request: m.Unadvertise) -> None:
         if (publisher := self._publisher_numbers.get(request.number)) is not None:
+            self._units -= len(self._exchange.watches)
             self._withdraw(publisher)
 
     def _subscribe(self, request: m.Subscribe) -> None:
