@@ -160,8 +160,18 @@ async def start(nursery: trio.Nursery, name: str, module: str, arguments: Sequen
 async def start_server(
     nursery: trio.Nursery, name: str, module: str, arguments: Sequence[str]
 ) -> ServerProcess:
-    """Start a program that listens, and wait until it does."""
-    program = await start(nursery, name, "harness.leash", [module, *arguments])
+    """Start a program of ours that listens, and wait until it does."""
+    return await _listening(name, await start(nursery, name, "harness.leash", [module, *arguments]))
+
+
+async def start_listening(nursery: trio.Nursery, name: str, command: Sequence[str]) -> ServerProcess:
+    """Start any program that listens, and wait until it does."""
+    program = await nursery.start(_run, name, command)
+    assert isinstance(program, ProgramProcess)
+    return await _listening(name, program)
+
+
+async def _listening(name: str, program: ProgramProcess) -> ServerProcess:
     with trio.move_on_after(START_TIMEOUT_S):
         line = await program.read_line()
         if not line.startswith(_LISTENING):

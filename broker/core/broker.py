@@ -25,7 +25,7 @@ from broker.core.moves import MoveRequests
 from broker.core.pages import Collector, pages_of
 from broker.core.replays import Replays
 from broker.core.routing import RoutingState
-from broker.core.stepping import MoveSteps, Rising
+from broker.core.stepping import MoveSteps, Parting, Rising
 from broker.core.steps import StepParts
 from broker.core.synchronisation import Synchronisation
 from broker.core.tables import NOWHERE, RouteEntry, RoutingTables, TableView
@@ -92,6 +92,7 @@ class BrokerCore:
         )
         self._attached: list[Hop] = []
         self._rejected: list[tuple[Hop, str]] = []
+        self._switched: list[tuple[Hop, Hop]] = []
         self._collector = Collector()
         self._subscriptions: dict[str, Hop] = {}
         self.ways = Ways()
@@ -352,7 +353,7 @@ class BrokerCore:
         What comes in a row with one mark and one route is one call of the plugin, if it takes runs.
         """
         remember, route_of = self.ways.remember, self._routing.tables.route
-        lifts = self._step_parts.lifts if self._step_parts.lifts.passes else None
+        lifts = self._step_parts.lifts if self.steps.present.__class__ is Parting else None
         run: list[Publication] = []
         of_run, mark, is_ordered = NOWHERE, 0, False
         for publication in publications:
@@ -396,7 +397,7 @@ class BrokerCore:
         elif message.__class__ is OrderingMessage:
             self._note(message, link)
             return  # It moves no routes, so no attachment waits for it.
-        elif not self._step_parts.is_outdated(message, link):
+        elif self.steps.present is None or not self._step_parts.is_outdated(message, link):
             handler = self._handlers.get(message.__class__)
             if handler is None:
                 raise ProtocolError(f"{link.name} sent {type(message).__name__} over an attached link")
@@ -503,7 +504,7 @@ class BrokerCore:
         if subscribed:
             subscribed = replays.opened(subscribed)
         outgoing = self._hops.drain()
-        if self.steps.is_active:
+        if self.steps.present is not None or self.steps.news or self.steps.waiting:
             outgoing = self._step(outgoing)
         if replays.playbacks or replays.late:
             # A playback that overflows ends its question at the neighbours, so there may be more to send.
@@ -529,7 +530,7 @@ class BrokerCore:
             routing.subscribing.subscribed = []
             return CoreEffects([], outgoing, has_news, [], [], [], [], [], [], [], [], [], is_ending=False)
         effects = CoreEffects(
-            self.steps.switched,
+            self._switched,
             outgoing,
             has_news,
             routing.advertised,
@@ -543,7 +544,7 @@ class BrokerCore:
             moves.begun,
             moves.is_ending,
         )
-        replays.waiting, moves.begun, self.steps.switched, moves.is_ending = [], [], [], False
+        replays.waiting, moves.begun, self._switched, moves.is_ending = [], [], [], False
         routing.advertised, routing.subscribing.subscribed, self._explained = [], [], []
         self._attached, self._rejected = [], []
         return effects
@@ -552,8 +553,7 @@ class BrokerCore:
         """Hold what may not go up, take the next part of a step, and note what has come of it."""
         parts = self._step_parts
         held = [*parts.rises.hold(outgoing), *parts.poll()]
-        self.moves.look()
-        self.steps.report(self._attached, self._rejected)
+        parts.report(self.moves, self._attached, self._rejected, self._switched)
         return held + self._hops.drain()
 
     def wanted_by(self, publication: Publication) -> int:

@@ -48,6 +48,7 @@ from broker.move_messages import (
     MoveAnswer,
     MoveAsked,
     StepCancelled,
+    StepQueued,
     StepRefused,
     Switched,
 )
@@ -88,6 +89,7 @@ def handlers_of(  # noqa: PLR0913, PLR0917 - one per part
         Whereabouts: directory.learn,
         MoveAsked: moves.asked,
         MoveAnswer: moves.answered,
+        StepQueued: lambda *_: None,  # It may come when the step is over: by the new link.
         StepRefused: parts.rises.refuse,
         StepCancelled: parts.cancelled,
         LiftAsked: parts.lifts.asked,

@@ -24,7 +24,7 @@ from broker.core.adoption import hand_over, is_quiet
 from broker.core.attachment import name_of
 from broker.core.effects import ProtocolError
 from broker.core.hops import Hop
-from broker.core.stepping import BROKEN, MoveSteps, Outgoing, Parting, Receiving
+from broker.core.stepping import BROKEN, LinkEnded, MoveSteps, Outgoing, Parting, Receiving
 from broker.messages import LeaseListed, LeaseRenewed, LinkMessage, Publication
 from broker.move_messages import (
     Lift,
@@ -101,15 +101,11 @@ class Lifts:
             return parting.child.bit if wants else 0
         return 0
 
-    @property
-    def passes(self) -> bool:
-        """Return whether what comes down may be for a child that is lifted."""
-        parting = self._steps.present
-        return isinstance(parting, Parting) and parting.routes is not None
-
     def is_outdated(self, message: LinkMessage, link: Hop) -> bool:
         """Return whether the uplink sent a lease before its switch: it leaves out the child's routes."""
-        return self.passes and isinstance(message, LeaseRenewed | LeaseListed) and link is self._steps.uplink
+        parting = self._steps.present
+        has_parted = isinstance(parting, Parting) and parting.routes is not None
+        return has_parted and isinstance(message, LeaseRenewed | LeaseListed) and link is self._steps.uplink
 
     def switched(self, message: Switched, parting: Parting) -> None:
         """Pass Switched on, behind all that is for the child."""
@@ -135,7 +131,7 @@ class Lifts:
         if not parting.is_lost:
             steps.ordering.order_above(0)
             steps.carry_out(steps.plugin.hop_lost(parting.child.bit))
-            steps.closing.append((parting.child, BROKEN))
+            steps.news.append(LinkEnded(parting.child, BROKEN))
         parting.is_lost = True
         if not is_child:
             steps.present = None  # Otherwise Switched is still to come: the child's routes are above.

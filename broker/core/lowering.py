@@ -34,7 +34,7 @@ from broker.core.adoption import hand_over, is_quiet
 from broker.core.attachment import name_of
 from broker.core.effects import ProtocolError
 from broker.core.hops import Hop
-from broker.core.stepping import BROKEN, Lowering, MoveSteps, Outgoing, Taking
+from broker.core.stepping import BROKEN, LinkEnded, Lowering, MoveSteps, Outgoing, Taking
 from broker.messages import LeaseListed, LeaseRenewed, LinkMessage, Publication
 from broker.move_messages import (
     Joined,
@@ -120,7 +120,7 @@ class Lowers:
         elif link is steps.uplink:
             steps.present = None
             steps.carry_out(steps.ordering.keep_for(0))
-            steps.closing.append((taking.link, BROKEN))
+            steps.news.append(LinkEnded(taking.link, BROKEN))
 
     # --- the parent ---
 

@@ -54,6 +54,8 @@ class MoveRequests:
     _queued: list[MoveAsked] = Factory(list)
     begun: list[Destination] = Factory(list)
     _attempts: int = 0
+    _left: list[str] = Factory(list)
+    """The uplinks that the present move has left: brokers that are apart may know ways in a ring."""
     is_ending: bool = False
     """Whether this broker is to end, until the core's effects are taken."""
     answers: list[WayAnswer] = Factory(list)
@@ -140,7 +142,7 @@ class MoveRequests:
         elif text := self._objection(message.uplink, message.method):
             self._end(message, "refused", text)
         else:
-            self.present = message
+            self.present, self._left = message, []
             self._go_on(message)
 
     def _go_on(self, message: MoveAsked) -> None:
@@ -159,17 +161,14 @@ class MoveRequests:
         parent, *above = self._roster.ancestors(self._name) or [""]
         way = [uplink, *self._roster.ancestors(uplink)]
         following = way[way.index(parent) - 1] if parent in way[1:] else "".join(above[:1])
-        return following if self._roster.address_of(following) else ""
+        is_way = following not in self._left and self._roster.address_of(following)
+        return following if is_way else ""
 
-    def look(self) -> None:
-        """Take notice of a step that waits, or was refused."""
-        at, self._steps.queued = self._steps.queued, ""
-        if at and self.present is not None:
+    def waits(self, at: str) -> None:
+        """Notify the asker that the present step waits for another one."""
+        if self.present is not None:
             text = f"{self._name} waits: another step goes on at {at}"
             self._answer(self.present, "queued", text, more=True)
-        text, self._steps.refused = self._steps.refused, ""
-        if text:
-            self.refused(text)
 
     def refused(self, text: str) -> None:
         """Try a step again that was refused, but not for ever; a root is attached again first."""
@@ -213,6 +212,7 @@ class MoveRequests:
         if message is None:
             return
         self._attempts = 0
+        self._left.append(uplink.name)
         if uplink.name == message.uplink:
             self._over("moved", f"{self._name} is below {uplink.name}")
         elif message.method == PATH:

@@ -18,7 +18,18 @@ from attrs import define
 
 from broker.core.effects import ProtocolError
 from broker.core.hops import Hop
-from broker.core.stepping import BROKEN, LEFT_OVER, MoveSteps, Outgoing, Rise, Rising
+from broker.core.stepping import (
+    BROKEN,
+    LEFT_OVER,
+    LinkEnded,
+    LinksSwitched,
+    MoveSteps,
+    Outgoing,
+    Rise,
+    Rising,
+    StepGivenUp,
+    StepWaits,
+)
 from broker.messages import LinkMessage
 from broker.move_messages import (
     Joined,
@@ -45,8 +56,8 @@ class Rises:
         """Ask the broker at the other end of a new link to become the uplink."""
         steps = self._steps
         if text := steps.objection():
-            steps.refused = text
-            steps.closing.append((link, LEFT_OVER))
+            steps.news.append(StepGivenUp(text))
+            steps.news.append(LinkEnded(link, LEFT_OVER))
             return
         self._numbers += 1
         steps.present = Rising(self._numbers, link)
@@ -61,7 +72,7 @@ class Rises:
         elif isinstance(message, StepRefused):
             self._give_up(message.text)
         elif isinstance(message, StepQueued):
-            self._steps.queued = rising.link.name
+            self._steps.news.append(StepWaits(rising.link.name))
         elif not rising.take(message):
             raise ProtocolError(f"{rising.link.name} sent too much before the switch")
 
@@ -102,8 +113,8 @@ class Rises:
         steps = self._steps
         rising, steps.present = steps.present, None
         assert isinstance(rising, Rising)
-        steps.refused = text
-        steps.closing.append((rising.link, LEFT_OVER))
+        steps.news.append(StepGivenUp(text))
+        steps.news.append(LinkEnded(rising.link, LEFT_OVER))
         self._send_held(rising, steps.uplink)
 
     def _send_held(self, rising: Rising, uplink: Hop) -> None:
@@ -120,8 +131,8 @@ class Rises:
         del steps.routing.links[link.name]
         link.name, old.name = old.name, link.name
         steps.routing.links[link.name] = link
-        steps.switched.append((link, old))
-        steps.closing.append((old, LEFT_OVER))
+        steps.news.append(LinksSwitched(link, old))
+        steps.news.append(LinkEnded(old, LEFT_OVER))
         steps.turned = link, rising.arrived
         if rising.is_lowering:
             rising.enter(Rise.LOWERED)
@@ -146,10 +157,10 @@ class Rises:
         if link is steps.uplink:
             steps.present = None
             if rising.state is not Rise.LOWERED:
-                steps.closing.append((rising.link, LEFT_OVER))
+                steps.news.append(LinkEnded(rising.link, LEFT_OVER))
         elif link is rising.link and rising.state is Rise.LIFTED:
             steps.present = None
-            steps.closing.append((steps.uplink, BROKEN))
+            steps.news.append(LinkEnded(steps.uplink, BROKEN))
         elif link is rising.link and rising.state is not Rise.LOWERED:
             rising.held.append(StepCancelled(rising.number))
             self._give_up("the new link is lost")

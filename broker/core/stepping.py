@@ -8,14 +8,14 @@ Laws.
 
 1. A broker takes part in one step at a time. Those that ask it meanwhile wait in their order, unless it asks
    itself: a broker that waits lets nobody wait, so there is no cycle of them.
-2. What follows from a step is in `links`, `refused` and `turned` until the core takes it.
+2. What follows from a step is in `news` until the core takes it.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import Enum
 from typing import Final, cast
 
-from attrs import Factory, define
+from attrs import Factory, define, frozen
 
 from broker.core.adoption import ChildRoutes, take_over
 from broker.core.effects import ProtocolError
@@ -131,6 +131,46 @@ class Taking:
     """Whether the child is one of this broker already."""
 
 
+@frozen
+class LinkEnded:
+    """A link is to be closed, and why."""
+
+    link: Hop
+    why: str
+
+
+@frozen
+class LinksSwitched:
+    """Hops of a child have changed their links."""
+
+    kept: Hop
+    other: Hop
+
+
+@frozen
+class ChildTaken:
+    """The link of a child has become one of this broker."""
+
+    link: Hop
+
+
+@frozen
+class StepGivenUp:
+    """The step of this broker, the child, was refused."""
+
+    text: str
+
+
+@frozen
+class StepWaits:
+    """The step of this broker, the child, waits for another one at that broker."""
+
+    at: str
+
+
+StepNews = LinkEnded | LinksSwitched | ChildTaken | StepGivenUp | StepWaits
+"""What follows from a step."""
+
 Part = Rising | Parting | Receiving | Lowering | Taking
 
 
@@ -152,14 +192,7 @@ class MoveSteps:
     present: Part | None = None
     waiting: list[tuple[StepAsked, Hop]] = Factory(list)
     """Those who have asked this broker during a step, and by which links."""
-    refused: str = ""
-    queued: str = ""
-    """The broker at which the step of this one waits, until its asker is notified."""
-    switched: list[tuple[Hop, Hop]] = Factory(list)
-    """Hops of the child that have changed their links."""
-    closing: list[tuple[Hop, str]] = Factory(list)
-    taken: list[Hop] = Factory(list)
-    """Links of children that have become those of this broker."""
+    news: list[StepNews] = Factory(list)
     turned: tuple[Hop, list[LinkMessage]] | None = None
     """The uplink, when its link has just changed, and what has come by that before."""
     joined: Hop | None = None
@@ -168,18 +201,6 @@ class MoveSteps:
     """A child that has become one of this broker, and has no link to it."""
     _parts: dict[Hop, ChildRoutes] = Factory(dict)
     """What has come of the routes of children that move, by the link to their parent."""
-
-    @property
-    def is_active(self) -> bool:
-        """Return whether a step goes on, or something has come of one."""
-        news = self.waiting or self.closing or self.taken or self.switched or self.refused
-        return self.present is not None or bool(news)
-
-    def report(self, attached: list[Hop], rejected: list[tuple[Hop, str]]) -> None:
-        """Add the links of new children, and those to close, to these lists."""
-        attached += self.taken
-        rejected += self.closing
-        self.taken, self.closing = [], []
 
     @property
     def plugin(self) -> Ordering:
@@ -302,6 +323,6 @@ class MoveSteps:
         is_calm = self.is_calm()
         take_over(self.routing, child, parent, routes)
         if child is not self.homeless:
-            self.taken.append(child)
+            self.news.append(ChildTaken(child))
             if not is_calm:
-                self.closing.append((child, BROKEN))
+                self.news.append(LinkEnded(child, BROKEN))

@@ -6,8 +6,23 @@ from broker.core.effects import ProtocolError
 from broker.core.hops import Hop
 from broker.core.lifting import Lifts
 from broker.core.lowering import Lowers
+from broker.core.moves import MoveRequests
 from broker.core.rising import Rises
-from broker.core.stepping import Lowering, MoveSteps, Outgoing, Parting, Receiving, Rise, Rising, Taking
+from broker.core.stepping import (
+    ChildTaken,
+    LinkEnded,
+    LinksSwitched,
+    Lowering,
+    MoveSteps,
+    Outgoing,
+    Parting,
+    Receiving,
+    Rise,
+    Rising,
+    StepGivenUp,
+    StepWaits,
+    Taking,
+)
 from broker.messages import LinkMessage
 from broker.move_messages import Lift, StepAsked, StepCancelled, StepQueued, Switched
 
@@ -71,6 +86,28 @@ class StepParts:
             case Lowering() as lowering:
                 return self.lowers.poll(lowering)
         return []
+
+    def report(
+        self,
+        moves: MoveRequests,
+        attached: list[Hop],
+        rejected: list[tuple[Hop, str]],
+        switched: list[tuple[Hop, Hop]],
+    ) -> None:
+        """Add what has followed from steps to these lists, and let a move know how its step goes."""
+        news, self._steps.news = self._steps.news, []
+        for each in news:
+            match each:
+                case LinkEnded(link, why):
+                    rejected.append((link, why))
+                case LinksSwitched(kept, other):
+                    switched.append((kept, other))
+                case ChildTaken(link):
+                    attached.append(link)
+                case StepGivenUp(text):
+                    moves.refused(text)
+                case StepWaits(at):
+                    moves.waits(at)
 
     def is_outdated(self, message: LinkMessage, link: Hop) -> bool:
         """Return whether a lease was sent before the switch."""

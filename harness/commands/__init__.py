@@ -18,11 +18,14 @@ COMMANDS: Final = {
     "explore": "harness.commands.explore:command",
     "faults": "harness.commands.listing:faults",
     "large": "harness.commands.large:command",
+    "methods": "harness.commands.methods:command",
+    "moves": "harness.commands.moves:command",
     "peers": "harness.commands.peers:command",
     "run": "harness.commands.run:command",
     "scenarios": "harness.commands.listing:scenarios",
     "replay": "harness.commands.replay:command",
     "report": "harness.commands.analyze:report",
+    "upgrade": "harness.commands.upgrade:command",
     "watch": "harness.commands.watch:command",
 }
 """Where each command lives, as `module:attribute`."""

@@ -244,22 +244,24 @@ MUTANTS: Final[dict[str, Mutant]] = {
     "lift-ended-stays": _one("moves", "lift", stepping, "take_over", broken_lifts.keeps_what_has_ended),
     "lift-old-leases": _one("moves", "lift+leases", Lifts, "is_outdated", broken_lifts.takes_old_leases),
     "lift-two-at-once": _one("moves", "lift", MoveSteps, "objection", broken_lifts.grants_every_step),
-    "lower-joins-early": _one("moves", "lift", Rises, "ready", broken_lowers.sends_at_the_switch),
-    "lower-keeps-nothing": _one("moves", "lift", Pairwise, "keep_for", broken_lowers.keeps_nothing),
+    "lower-joins-early": _one("moves", "lower", Rises, "ready", broken_lowers.sends_at_the_switch),
+    "lower-keeps-nothing": _one("moves", "lower", Pairwise, "keep_for", broken_lowers.keeps_nothing),
     "lower-keeps-acknowledged": _one(
-        "moves", "lift", Pairwise, "keep_for", broken_lowers.keeps_what_is_acknowledged
+        "moves", "lower", Pairwise, "keep_for", broken_lowers.keeps_what_is_acknowledged
     ),
-    "lower-not-above": _one("moves", "lift", Pairwise, "keep_wanted", broken_lowers.orders_nothing_above),
+    "lower-not-above": _one("moves", "lower", Pairwise, "keep_wanted", broken_lowers.orders_nothing_above),
     "lower-torn": _one("moves", "move", Lowers, "sibling_lost", broken_lowers.goes_on_when_torn),
-    "lower-older-passes": _one("moves", "lift", Lowers, "poll", broken_lowers.waits_for_nothing_older),
-    "lower-two-steps": _one("moves", "lift", Pairwise, "acknowledge_with", broken_lowers.acknowledges_apart),
-    "lower-pending-dropped": _one("moves", "lift", Pairwise, "redirect", broken_lowers.drops_what_is_pending),
-    "lower-both-ways": _one("moves", "lift", Pairwise, "redirect", broken_lowers.gives_its_own_to_the_child),
-    "lower-for-all": _one("moves", "lift", Pairwise, "redirect", broken_lowers.gives_the_childs_to_all),
-    "lower-settled-overtakes": _one("moves", "lift", Lowers, "lower", broken_lowers.settles_at_once),
-    "lower-switch-behind": _one("moves", "lift", Lowers, "lower", broken_lowers.switches_behind),
-    "lower-unquiet": _one("moves", "lift", Lowers, "_is_quiet", broken_lowers.takes_all_for_quiet),
-    "lower-old-leases": _one("moves", "lift+leases", Lowers, "is_outdated", broken_lowers.takes_old_leases),
+    "lower-older-passes": _one("moves", "lower", Lowers, "poll", broken_lowers.waits_for_nothing_older),
+    "lower-two-steps": _one("moves", "lower", Pairwise, "acknowledge_with", broken_lowers.acknowledges_apart),
+    "lower-pending-dropped": _one(
+        "moves", "lower", Pairwise, "redirect", broken_lowers.drops_what_is_pending
+    ),
+    "lower-both-ways": _one("moves", "lower", Pairwise, "redirect", broken_lowers.gives_its_own_to_the_child),
+    "lower-for-all": _one("moves", "lower", Pairwise, "redirect", broken_lowers.gives_the_childs_to_all),
+    "lower-settled-overtakes": _one("moves", "lower", Lowers, "lower", broken_lowers.settles_at_once),
+    "lower-switch-behind": _one("moves", "lower", Lowers, "lower", broken_lowers.switches_behind),
+    "lower-unquiet": _one("moves", "lower", Lowers, "_is_quiet", broken_lowers.takes_all_for_quiet),
+    "lower-old-leases": _one("moves", "lower+leases", Lowers, "is_outdated", broken_lowers.takes_old_leases),
     "grants-everybody": _one("R9", "crash", Attachments, "_decide", broken.grants_everybody),
     **WHOLE_MUTANTS,
 }

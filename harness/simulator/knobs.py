@@ -22,11 +22,12 @@ LEASES: Final = "+leases"
 FAULTS: Final = tuple(
     faults + leases
     for leases in ("", LEASES)
-    for faults in ("none", "churn", "crash", "healing", "move", "lift")
+    for faults in ("none", "churn", "crash", "healing", "move", "lift", "lower")
 )
 """Nothing changes after the start; clients come and go; brokers and connections are lost as well, and others
 attach anywhere; brokers are lost for good, several at once, and the rest heals by itself; an operator moves
-brokers, in every way and while brokers are lost; or up step by step, while clients come and go."""
+brokers, in every way and while brokers are lost; or up step by step, while clients come and go; or anywhere
+step by step."""
 
 
 @frozen
@@ -92,6 +93,8 @@ class Knobs:
     """The chance that an operator asks a broker to move."""
     steps: float = 0.0
     """The part of moves that go step by step."""
+    climbs: bool = False
+    """Whether such moves go up only."""
     page_bytes: int = 0
     nested: bool = False
     """Whether filters look into maps."""
@@ -367,11 +370,12 @@ def _lifted(random: Random, brokers: tuple[int, int]) -> Knobs:
         weights=random.choice(((1.0,), (1.0, 0.1), (1.0, 1.0, 1.0, 0.02), (1.0, 1.0, 0.2, 0.03))),
         move=random.choice((0.1, 0.3)),
         steps=1.0,
+        climbs=True,
     )
 
 
 def _lowered(random: Random, brokers: tuple[int, int]) -> Knobs:
-    """The same below a broker that is not the root, so that much is pending there."""
+    """Brokers move anywhere below one that is not the root, so that much is pending there."""
     low, high = brokers
     return evolve(
         _lifted(random, brokers),
@@ -382,13 +386,23 @@ def _lowered(random: Random, brokers: tuple[int, int]) -> Knobs:
         eagerness=random.choice((0.6, 0.75, 0.85)),
         weights=random.choice(((1.0,), (1.0, 0.3), (1.0, 1.0, 0.1))),
         move=random.choice((0.1, 0.2)),
+        climbs=False,
     )
 
 
 def _lifted_changing(random: Random, brokers: tuple[int, int]) -> Knobs:
     """Clients come and go as well."""
+    return _changing(random, _lifted(random, brokers))
+
+
+def _lowered_changing(random: Random, brokers: tuple[int, int]) -> Knobs:
+    """The same where they move anywhere."""
+    return _changing(random, _lowered(random, brokers))
+
+
+def _changing(random: Random, knobs: Knobs) -> Knobs:
     return evolve(
-        random.choice((_lifted, _lowered))(random, brokers),
+        knobs,
         settles_first=random.random() < 0.5,  # noqa: PLR2004 - a fair coin
         subscribe=0.1,
         advertise=0.08,
@@ -417,7 +431,8 @@ REGIMES: Final[dict[str, tuple[Regime, ...]]] = {
     "crash": (_failing, _dense, _rings, _rings, _moving, _flapping, _scripted, _scripted, _directed_crash),
     "healing": (_losing, _losing, _breaking, _returning, _gathering),
     "move": (_moved, _moved, _moved_and_lost),
-    "lift": (_lifted, _lowered, _lifted_changing),
+    "lift": (_lifted, _lifted_changing),
+    "lower": (_lowered, _lowered_changing),
 }
 """The regimes a campaign with these faults draws from, each as often as it is listed."""
 

@@ -329,7 +329,10 @@ class ScheduleDriver:
         moved, asker = (names[self._below(len(names))] for _ in range(2))
         if self.random.random() >= self.knobs.steps:
             return self.world.do(("move", moved, names[self._below(len(names))], "reattach", asker))
-        return self.world.do(("move", moved, names[self._below(len(names))], "path", asker))
+        if self.knobs.climbs:
+            ancestors = self.world.sites[moved].core.roster.ancestors(moved)[1:]
+            names = [each for each in ancestors if each in names]
+        return bool(names) and self.world.do(("move", moved, names[self._below(len(names))], "path", asker))
 
     # --- leases ---
 

@@ -1,0 +1,1 @@
+"""Real overlays that change their shape under load: random moves, and an upgrade to another build."""
