@@ -37,6 +37,7 @@ ONE_BY_ONE: Final = tuple(
         "broker/client/test_javascript.py",
         "broker/client/test_real_broker.py",
         "broker/commands",
+        "broker/history/test_component.py",
         "broker/journal/test_real_broker.py",
         "broker/node/test_weaknesses.py",
         "broker/server",

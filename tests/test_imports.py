@@ -34,6 +34,7 @@ PURE: Final = (
     "broker.client.delivery",
     "broker.client.endings",
     "broker.client.inbox",
+    "broker.client.interest",
     "broker.client.life",
     "broker.client.limits",
     "broker.client.machine",
@@ -52,6 +53,7 @@ PURE: Final = (
     "broker.filters",
     "broker.form",
     "broker.healing",
+    "broker.history_events",
     "broker.interest_messages",
     "broker.matching",
     "broker.messages",
@@ -102,6 +104,7 @@ ROOMS: Final = (
         "replay_messages",
         "constraint_types",
         "interest_messages",
+        "history_events",
         "healing",
         "matching",
         "routing",
@@ -121,6 +124,7 @@ ROOMS: Final = (
         "patterns",
         "trace",
         "server",
+        "history",
         "commands",
         "spark",
     ),
@@ -175,7 +179,7 @@ HEAVY: Final = {
     "starlette",
 }
 
-HEAVY_ROOMS: Final = ("broker.spark", "concord.spark")
+HEAVY_ROOMS: Final = ("broker.history", "broker.spark", "concord.spark")
 """What is for programs that have Spark; nothing else of ours that is light imports it."""
 
 

@@ -4,6 +4,7 @@ import secrets
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from random import Random
+from time import time_ns
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, overload
 
 from attrs import define
@@ -12,6 +13,7 @@ from broker.backoff import Backoff
 from broker.client.deliveries import Deliveries
 from broker.client.discovering import AdvertisementWatch
 from broker.client.driver import Driver, address_of
+from broker.client.history import HistoryPast, opened_history
 from broker.client.inbox import Inbox
 from broker.client.life import Phase, StateChange
 from broker.client.limits import BOUND_BYTES, OPEN_COUNT, Limits
@@ -23,6 +25,7 @@ from broker.client.publisher import Publisher
 from broker.client.questions import BROKERS, Asked, Forgetting, Moving, Question
 from broker.client.replay import Replay
 from broker.client.reshaping import Moves, to_drain, to_insert
+from broker.client.seen import SeenEvents
 from broker.client.session import Session
 from broker.client.typed import asked_of, check_of, deliveries_of
 from broker.filters import Filter, parse
@@ -170,7 +173,8 @@ class Client:
                 program had of it: a delivery was had when the next one was asked for.
             age_s: how long it is kept without a program; 0 leaves that to the broker.
             replay: which part of the past comes first: an age ("5m"; "now" is all since this call), a count
-                (1000), or a `Replay` with both. What is live follows; each publication comes once.
+                (1000), or a `Replay` with both. What is live follows; each publication comes once. Of more
+                than an hour ("30d") comes what a history has, before what brokers have.
             after: the `position` behind which it is to resume, for a program that keeps its own position.
             resume: the `id` of the deliveries that `after` is a position of. If the broker has forgotten
                 them, there is a gap of reason "forgotten".
@@ -201,22 +205,40 @@ class Client:
             limits=machine.session.limits,
             now_s=self._driver.shell.now_s(),
         )
-        machine.session.subscribe(inbox, self._driver.shell.now_s())
-        async with self._open(inbox, deliveries_of(filter, inbox, self._driver)) as deliveries:
+        past = await self._history_for(inbox, replay)
+        made = deliveries_of(filter, inbox, self._driver)
+        made.past = past
+        async with self._open(made) as deliveries:
             yield deliveries
 
     @asynccontextmanager
-    async def _open(self, inbox: Inbox, deliveries: Deliveries) -> AsyncIterator[Deliveries]:
+    async def _open(self, deliveries: Deliveries) -> AsyncIterator[Deliveries]:
         """Wait until a subscription is open; leave it with the block."""
         is_done = False
         try:
-            await self._driver.until(lambda: inbox.phase is not Phase.OPENING)
-            if inbox.ended is not None:
-                raise inbox.ended
+            await deliveries.begin()
             yield deliveries
             is_done = True
         finally:
             await deliveries.leave(had_last=is_done)
+
+    async def _history_for(self, inbox: Inbox, replay: Replay | str | int | None) -> HistoryPast | None:
+        """Return the past that comes before the subscription, or None if there is none.
+
+        A durable subscription that is there already has had its past.
+        """
+        if replay is None or not (asked := Replay.of(replay)).asks_history:
+            return None
+        if inbox.durable and any(
+            each["durable"] == inbox.durable for each in await self.durable_subscriptions()
+        ):
+            return None
+        assert asked.age_s is not None
+        since_ns = max(0, time_ns() - round(asked.age_s * 1e9))
+        past = await opened_history(self, self._driver, inbox.filter, since_ns, is_due=bool(asked.history))
+        if past is not None:
+            inbox.seen = SeenEvents()
+        return past
 
     @asynccontextmanager
     async def advertisements(

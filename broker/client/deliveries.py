@@ -11,17 +11,30 @@ Laws:
 
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
 from functools import partial
-from typing import Final
+from typing import Final, Protocol
 
 from attrs import define, field
 
 from broker.client.delivery import Delivery, Gap
 from broker.client.driver import Driver
+from broker.client.life import Phase
 from broker.client.reading import Reading
 from broker.errors import ConcordError, GapError
 
 BATCH_COUNT: Final = 1000
 """The default number of deliveries of a list: enough that the list costs nothing."""
+
+
+class PastPages(Protocol):
+    """What comes before the broker is asked for the subscription."""
+
+    async def next(self) -> list[bytes] | Gap | None:
+        """Return the next events, a gap, or None when there is no more."""
+        ...
+
+    async def close(self) -> None:
+        """Ask no more."""
+        ...
 
 
 @define(eq=False)
@@ -30,6 +43,8 @@ class Deliveries:
 
     _reading: Reading
     _driver: Driver
+    past: PastPages | None = field(default=None, init=False)
+    """What comes before the broker is asked."""
     _steps: AsyncGenerator[Delivery, None] | None = field(default=None, init=False)
     _is_waiting: bool = field(default=False, init=False)
 
@@ -80,6 +95,10 @@ class Deliveries:
 
     async def next_batch(self) -> Gap | None:
         """Wait for more deliveries in `batch`; or return the gap that comes first. Shells call this."""
+        if self.past is not None:
+            gap = await self._next_of_past(self.past)
+            if gap is not None or self.past is not None:
+                return gap
         driver, reading = self._driver, self._reading
         while not (arrived := await self._advance()):
             driver.wake_if_due()
@@ -90,6 +109,34 @@ class Deliveries:
                 self._is_waiting = False
         driver.wake_if_due()
         return arrived if isinstance(arrived, Gap) else None
+
+    async def _next_of_past(self, past: PastPages) -> Gap | None:
+        """Take a page of a history into `batch`; behind the last one, ask the broker for what it has."""
+        self._reading.check_open()
+        page = await past.next()
+        if page is None:
+            self.past = None
+            self._ask()
+            await past.close()
+        elif isinstance(page, Gap):
+            return page
+        else:
+            self._reading.begin_past(page)
+        return None
+
+    def _ask(self) -> None:
+        """Ask the broker for the subscription."""
+        self._driver.machine.session.subscribe(self._reading.inbox, self._driver.shell.now_s())
+        self._driver.wake()
+
+    async def begin(self) -> None:
+        """Wait until everything that matches will come. Behind a history the broker is asked later."""
+        inbox = self._reading.inbox
+        if self.past is None:
+            self._ask()
+            await self._driver.until(lambda: inbox.phase is not Phase.OPENING)
+            if inbox.ended is not None:
+                raise inbox.ended
 
     async def _advance(self) -> bool | Gap:
         """Take the next run; where that fails because all of it is being cancelled, be cancelled."""
@@ -183,6 +230,8 @@ class Deliveries:
         self._driver.end_arrivals(self._reading.inbox)
         if self._steps is not None and not self._is_waiting:
             await self._steps.aclose()
+        if self.past is not None:
+            await self.past.close()
 
 
 @define(eq=False)

@@ -21,6 +21,10 @@ from broker.errors import ClosedError
 _NOTHING: Final[Iterator[Delivery]] = iter(())
 
 
+def _of_history(_: int) -> None:
+    """Take the acknowledgement of what no broker keeps."""
+
+
 @define(eq=False)
 class Reading:
     """One subscription being read. `batch` iterates over the deliveries of the run that was taken last.
@@ -77,6 +81,16 @@ class Reading:
             acknowledge = partial(self.acknowledge, inbox.read_era)
             self.batch = map(self.delivery_class.open, repeat(acknowledge), reading, positions)
 
+    def begin_past(self, frames: list[bytes]) -> None:
+        """Read what a history has. It has no positions, and nothing of it is acknowledged."""
+        seen = self.inbox.seen
+        assert seen is not None, "what comes behind a history may have been in it"
+        new = filter(seen.is_new, frames)
+        if not self.inbox.max_open:
+            self.batch = map(self.delivery_class, new)
+        else:
+            self.batch = map(self.delivery_class.open, repeat(_of_history), new, repeat(0))
+
     # --- lists ---
 
     def gather(self, max_count: int) -> bool:
@@ -132,6 +146,10 @@ class Reading:
         if position > inbox.yielded:
             raise ValueError(f"ack: position {position} has not been delivered; {inbox.yielded} is the last")
         self._machine.session.acknowledge(inbox, position)
+
+    def check_open(self) -> None:
+        """Raise if the subscription has been left, or the client has failed."""
+        self._check()
 
     def _check(self) -> None:
         if self.inbox.ended is not None:

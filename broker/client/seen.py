@@ -37,6 +37,11 @@ class SeenEvents:
             del self._last[next(iter(self._last))]
         return True
 
+    def note(self, publisher: str, *, ordered: bool, sequence: int) -> None:
+        """Note that a publisher's events up to this one, ordered or not, have come before."""
+        key = publisher.encode(), ordered
+        self._last[key] = max(sequence, self._last.get(key, 0))
+
     def new_runs(self, frames: list[bytes]) -> Iterator[tuple[int, list[bytes]]]:
         """Yield runs of new events, with the place of the first of each in `frames`."""
         run: list[bytes] = []

@@ -184,7 +184,8 @@ class Session:
 
     def subscribe(self, inbox: Inbox, now_s: float) -> None:
         """Request a subscription; all of its gates are open when it is."""
-        inbox.seen = SeenEvents() if self.roams else None
+        if self.roams and inbox.seen is None:
+            inbox.seen = SeenEvents()
         self._inboxes.append(inbox)
         if self.welcome is not None:
             self._ask_inbox(inbox, now_s)
@@ -192,6 +193,9 @@ class Session:
     def unsubscribe(self, inbox: Inbox) -> None:
         """End a subscription; later deliveries for it are dropped."""
         if inbox.phase is Phase.ENDED:
+            return
+        if inbox not in self._inboxes:
+            inbox.enter(Phase.ENDED)  # It was left before the broker was asked for it.
             return
         self._inboxes.remove(inbox)
         if self.welcome is not None:
@@ -300,7 +304,7 @@ class Session:
         if len(batch.frames) > inbox.outstanding_count:
             raise BrokerFaultError("the broker delivered more than it had credit for", "credit")
         inbox.put(batch.frames, batch.size_bytes)
-        if self.roams:
+        if inbox.seen is not None:
             # What was left out gives its credit back at once: nobody takes it.
             self._give_credit(inbox, inbox.credit_due())
         self.touched.append(inbox)

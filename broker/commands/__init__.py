@@ -27,6 +27,7 @@ COMMANDS: Final = {
     "detect": "broker.commands.detect:command",
     "drain": "broker.commands.drain:command",
     "explain": "broker.commands.explain:command",
+    "history": "broker.commands.history:command",
     "insert": "broker.commands.insert:command",
     "move": "broker.commands.move:command",
     "publish": "broker.commands.publish:command",

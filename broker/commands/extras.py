@@ -15,6 +15,7 @@ DISTRIBUTION: Final = "concord-pubsub"
 EXTRAS: Final[Mapping[str, tuple[str, ...]]] = {
     "analysis": ("numpy", "pandas", "pyarrow", "pyspark", "rich"),
     "harness": ("pyarrow", "rich"),
+    "history": ("pyarrow",),
     "schema": ("jsonschema",),
     "spark": ("pyarrow", "pyspark"),
     "web": ("hypercorn", "starlette"),

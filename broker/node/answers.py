@@ -102,15 +102,18 @@ class Later:
         while self._behind and self.has_room:
             self._behind.popitem()[0].interest_changed()
         while self._offers and self.has_room:
-            self._offer_page(next(iter(self._offers)))
+            if self._offer_page(next(iter(self._offers))):
+                break
         self.is_pending = self._pages is not None or bool(self._unsaid or self._behind or self._offers)
 
-    def _offer_page(self, offering: Offering) -> None:
-        """Send a page; what has more to send goes to the end."""
+    def _offer_page(self, offering: Offering) -> bool:
+        """Send a page, if there is one; the next comes when it has been written: others have their turn."""
         del self._offers[offering]
-        if (page := offering.page()) is not None:
-            self._connection.send(encode(page))
-            self._offers[offering] = None
+        if (page := offering.page()) is None:
+            return False
+        self._connection.send(encode(page))
+        self._offers[offering] = None
+        return True
 
     def _say_pages(self) -> None:
         if self._connection.is_gone:

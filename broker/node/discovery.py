@@ -30,6 +30,9 @@ CHANGES_MAX: Final = 1000
 FULL_BYTES: Final = PAGE_ITEMS_BYTES // 2
 """A page of so many bytes is full: the largest advertisement with its id takes a sixth of a page."""
 
+LOOKED_AT_ONCE: Final = 256
+"""Advertisements that are looked at for one page of a snapshot: a few milliseconds of a step."""
+
 _HEADS_BYTES: Final = 8
 
 
@@ -87,13 +90,13 @@ class CatalogueWatch:
         return Discovered(self.number, tuple(filling.added), tuple(filling.removed))
 
     def _snapshot_page(self, identities: Iterator[str]) -> Discovered:
-        """Look on until a page is full; the last page ends the snapshot."""
+        """Look on until a page is full, or it has taken long; the last page ends the snapshot."""
         filling, tables = _Filling(), self._exchange.core.tables
-        for identity in identities:
+        for looked_count, identity in enumerate(identities, 1):
             content = tables.advertisement(identity)
             if self._shows(identity, content):
                 filling.put(identity, content)
-            if filling.is_full:
+            if filling.is_full or looked_count == LOOKED_AT_ONCE:
                 break
         else:
             self._snapshot = None

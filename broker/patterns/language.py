@@ -24,10 +24,10 @@ from broker.filters import NAME_LIMIT_BYTES, FilterError, parse
 from broker.patterns.conditions import PatternError, conditions_of
 from broker.patterns.pattern import (
     Condition,
+    FirstOf,
     InAnyTurn,
     InTurn,
     NamedFilter,
-    OneOf,
     Pattern,
     Step,
     named_filters,
@@ -156,7 +156,7 @@ class _Parser:
         return self._joined("then", InTurn, lambda: self._choice(level))
 
     def _choice(self, level: int) -> Step:
-        return self._joined("or", OneOf, lambda: self._all(level))
+        return self._joined("or", FirstOf, lambda: self._all(level))
 
     def _all(self, level: int) -> Step:
         return self._joined("and", InAnyTurn, lambda: self._step(level))

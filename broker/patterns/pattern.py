@@ -55,13 +55,13 @@ class InAnyTurn:
 
 
 @frozen
-class OneOf:
+class FirstOf:
     """Steps of which one happens: the one that begins first."""
 
     parts: "tuple[Step, ...]"
 
 
-Step = Union[NamedFilter, InTurn, InAnyTurn, OneOf]  # noqa: UP007 - it names itself
+Step = Union[NamedFilter, InTurn, InAnyTurn, FirstOf]  # noqa: UP007 - it names itself
 Advance = tuple[str, Step | None]
 """The name that took an event, and what is left to happen."""
 
@@ -76,7 +76,7 @@ def advanced(step: Step, takes: Callable[[str], bool]) -> Advance | None:
         case InTurn((first, *rest)):
             found = advanced(first, takes)
             return None if found is None else (found[0], _joined(InTurn, found[1], rest))
-        case OneOf(parts):
+        case FirstOf(parts):
             return next(filter(None, (advanced(part, takes) for part in parts)), None)
         case InAnyTurn(parts):
             for at, part in enumerate(parts):

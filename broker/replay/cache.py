@@ -18,6 +18,7 @@ from collections.abc import Sequence
 
 from attrs import define, field
 
+from broker.history_events import ASK, TO
 from broker.messages import Publication
 from broker.replay.kept import CachedRun
 from broker.replay.retention import Retention
@@ -59,7 +60,9 @@ class Cache:
         self._shrink()
 
     def keep(self, publisher: str, publications: Sequence[Publication]) -> None:
-        """Cache publications that were published together."""
+        """Cache publications that were published together, unless they are of a replay themselves."""
+        if ASK in publications[0].attributes or TO in publications[0].attributes:
+            return
         chain = self._chains.get(publisher)
         if chain is None:
             chain = self._chains[publisher] = _Chain()

@@ -1,7 +1,6 @@
 """`python -m harness.evaluation`: run, analyse, report, and write the page."""
 
 import json
-import math
 import signal
 import time
 from pathlib import Path
@@ -16,6 +15,9 @@ from harness.evaluation.paper.studies import REPEATS, STUDIES, analyse, perform,
 from harness.results import stamped
 from harness.runs.progress import progress_for
 
+MINUTES: Final = 100.0
+"""With the analysis of all runs that is less than two hours."""
+
 SCALING: Final = "scaling.json"
 """The output of `python -m harness.analysis.scaling --out`, if that was measured."""
 
@@ -28,7 +30,11 @@ SCALING: Final = "scaling.json"
 @click.option("--only", help="Studies whose names begin so, with commas between.")
 @click.option("--repeats", type=click.IntRange(min=1), help=f"Of every run.  [default: {REPEATS}]")
 @click.option(
-    "--minutes", type=click.FloatRange(min=0), help="Begin no run after so long; analyse what is there."
+    "--minutes",
+    type=click.FloatRange(min=0),
+    default=MINUTES,
+    show_default=True,
+    help="Begin no run after so long; analyse and write down what is there.",
 )
 @click.option("--list", "is_list", is_flag=True, help="List the runs, and make none.")
 @click.option("--master", default="local[*]", show_default=True, help="Where Spark runs.")
@@ -39,7 +45,7 @@ def command(  # noqa: PLR0913 - one parameter for each option
     page: Path,
     only: str | None,
     repeats: int | None,
-    minutes: float | None,
+    minutes: float,
     is_list: bool,
     master: str,
     quiet: bool,
@@ -52,7 +58,7 @@ def command(  # noqa: PLR0913 - one parameter for each option
             "\n".join(f"{'made' if each.place(out).is_dir() else 'missing'}  {each.name}" for each in runs)
         )
         return
-    until_s = math.inf if minutes is None else time.monotonic() + 60 * minutes
+    until_s = time.monotonic() + 60 * minutes
     progress = progress_for(is_quiet=quiet)
     try:
         failed = perform(runs, out, progress, until_s)

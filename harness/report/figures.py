@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from html import escape
 from pathlib import Path
+from statistics import median
 from typing import Final
 
 import attrs
@@ -72,18 +73,19 @@ def _base(scenario: str) -> str:
 def swept(
     results: Sequence[Result], parameter: str, value: Callable[[Result], float | None]
 ) -> tuple[list[ChartLine], list[tuple[object, ...]]]:
-    """A line per ordering over a parameter that differs between runs; empty if it does not."""
+    """A line per ordering over a parameter that differs between runs, of repeats the median; or nothing."""
     lines: list[ChartLine] = []
     rows: list[tuple[object, ...]] = []
     for label, runs in _series(results).items():
-        points: dict[float, float] = {}
+        points: dict[float, list[float]] = {}
         for each in runs:
             across, up = each.parameter(parameter), value(each)
             if across is not None and up is not None:
-                points[across] = max(up, points.get(across, up))
+                points.setdefault(across, []).append(up)
                 rows.append((label, each.name, across, up))
         if len(points) > 1:
-            lines.append(ChartLine(label, sorted(points.items()), style(runs[0])))
+            medians = sorted((across, median(found)) for across, found in points.items())
+            lines.append(ChartLine(label, medians, style(runs[0])))
     return (lines, rows) if lines else ([], [])
 
 

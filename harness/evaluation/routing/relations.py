@@ -33,7 +33,7 @@ _CURVES: Final = (
     ("merging, intervals", "intervals-merging"),
 )
 
-HIERARCHICAL: Final = (2, 10, 50)
+HIERARCHICAL: Final = (2, 10, 20)
 """Consumers at each broker for which the hierarchy is worked out."""
 
 

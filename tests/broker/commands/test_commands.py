@@ -58,6 +58,7 @@ def test_a_command_that_a_distribution_offers_is_found_and_replaces_none_of_ours
             "detect",
             "drain",
             "explain",
+            "history",
             "insert",
             "move",
             "publish",

@@ -5,7 +5,7 @@ import pytest
 from broker.filters import parse
 from broker.patterns.conditions import PatternError
 from broker.patterns.language import LEVELS_LIMIT, NAMES_LIMIT, SIZE_LIMIT, parse_pattern
-from broker.patterns.pattern import InAnyTurn, InTurn, NamedFilter, OneOf, Step
+from broker.patterns.pattern import FirstOf, InAnyTurn, InTurn, NamedFilter, Step
 
 SECOND = 1_000_000_000
 
@@ -18,7 +18,7 @@ def shape(step: Step) -> object:
             return ["then", *map(shape, parts)]
         case InAnyTurn(parts):
             return ["and", *map(shape, parts)]
-        case OneOf(parts):
+        case FirstOf(parts):
             return ["or", *map(shape, parts)]
 
 

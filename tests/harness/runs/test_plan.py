@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from harness.runs.performance import common_routing
 from harness.runs.plan import due_times
-from harness.scenarios.scenario import Publishers
+from harness.scenarios.scenario import Publishers, Scenario
 
 RATES = ("steady", "random", "bursts", "flood")
 
@@ -32,3 +33,9 @@ def test_a_burst_comes_at_once() -> None:
     times = list(islice(due_times(Publishers(rate="bursts", per_second=5, burst=10), Random(1)), 20))
     assert len(set(times)) == 2
     assert times[10] - times[9] == pytest.approx(2.0)
+
+
+def test_orderings_that_are_compared_have_one_routing() -> None:
+    assert common_routing(Scenario(), ["pairwise", "fifo"]) == "covering+simple"
+    assert common_routing(Scenario(), ["pairwise", "published"]) == "simple+simple"
+    assert common_routing(Scenario(routing="merging"), ["pairwise", "published"]) == "merging+covering"
