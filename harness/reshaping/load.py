@@ -4,12 +4,14 @@ Laws.
 
 1. Everybody reads everything: so all deliveries of two subscriptions are to be in one order, and each
    subscription is to have each event once, unless it got a gap.
-2. An event is known by its author and number, whatever id its publisher has by then.
+2. What is missing is counted by author and number, whatever id a publisher has by then; what is repeated or
+   out of order by publishers' ids: what a client publishes again at another broker is another event.
+3. Order holds on each side of a gap, and not across it.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from itertools import combinations, pairwise
+from itertools import combinations, pairwise, product
 from time import monotonic_ns
 from typing import TYPE_CHECKING, Final
 
@@ -34,10 +36,14 @@ Key = tuple[str, int]
 
 @define(eq=False)
 class Attendance:
-    """One client's subscription: what it was delivered, how late in milliseconds, and its gaps."""
+    """One client's subscription: what it was delivered, how late in milliseconds, and its gaps.
+
+    `parts` are the deliveries between gaps, by publishers' ids.
+    """
 
     name: str
     seen: list[Key] = Factory(list)
+    parts: list[list[Key]] = Factory(lambda: [[]])
     late_ms: list[tuple[str, float]] = Factory(list)
     gaps: int = 0
 
@@ -124,8 +130,12 @@ class Load:
             published=self.total,
             delivered=sum(len(seat.seen) for seat in seats),
             lost=sum(missing[seat.name] for seat in seats if not seat.gaps),
-            repeated=sum(len(seat.seen) - len(set(seat.seen)) for seat in seats),
-            disordered=sum(_inversions(one.seen, other.seen) for one, other in combinations(seats, 2)),
+            repeated=sum(map(_repeated, seats)),
+            disordered=sum(
+                _inversions(ours, theirs)
+                for one, other in combinations(seats, 2)
+                for ours, theirs in product(one.parts, other.parts)
+            ),
             gaps=sum(seat.gaps for seat in seats),
             unseen=sum(missing[seat.name] for seat in seats if seat.gaps),
         )
@@ -152,10 +162,18 @@ async def _read(seat: Attendance, deliveries: Deliveries) -> None:
                     attributes = delivery.attributes
                     author = str(attributes["author"])
                     seat.seen.append((author, int(str(attributes["number"]))))
+                    seat.parts[-1].append((delivery.publisher, delivery.sequence))
                     late_ns = monotonic_ns() - int(str(attributes["at_ns"]))
                     seat.late_ms.append((author, late_ns / NS_PER_MS))
             except GapError:
                 seat.gaps += 1
+                seat.parts.append([])
+
+
+def _repeated(seat: Attendance) -> int:
+    """Return how many deliveries a subscription had before."""
+    delivered = [key for part in seat.parts for key in part]
+    return len(delivered) - len(set(delivered))
 
 
 def _inversions(one: Sequence[Key], other: Sequence[Key]) -> int:

@@ -54,9 +54,10 @@ class ReshapedOverlay:
         self.servers[name], self.uplinks[name] = server, uplink
 
     def addresses(self, first: str) -> list[str]:
-        """Return where to find all brokers, one of them first, and those that start later last."""
-        present = sorted(self.servers, key=lambda each: each != first)
-        return [*(self.servers[each].address for each in present), *self.planned.values()]
+        """Return where to find all brokers, one of them first, then the one that will take its place."""
+        places = {name: server.address for name, server in self.servers.items()} | self.planned
+        nearest = sorted(places, key=lambda each: (each != first, not each.startswith(f"{first}-")))
+        return [places[each] for each in nearest]
 
     def below(self, name: str) -> set[str]:
         """Return a broker and all below it."""

@@ -6,7 +6,7 @@ from harness.reshaping.load import Attendance, Load, as_row, quantile
 def load(**seen: list[tuple[str, int]]) -> Load:
     """Two authors have published twice; so much was seen."""
     made = Load("B1", 1.0, {"B1": 2, "B2": 2})
-    made.seats = {name: Attendance(name, list(keys)) for name, keys in seen.items()}
+    made.seats = {name: Attendance(name, list(keys), [list(keys)]) for name, keys in seen.items()}
     return made
 
 
@@ -28,6 +28,13 @@ def test_what_is_missing_behind_a_gap_is_not_lost() -> None:
     late.seats["B2"].gaps = 1
     verdict = late.judge()
     assert (verdict.lost, verdict.unseen, verdict.is_whole) == (0, 2, True)
+
+
+def test_order_holds_on_each_side_of_a_gap_alone() -> None:
+    made = load(B1=ALL, B2=[*ALL[2:], *ALL[:2]])
+    assert not made.judge().is_whole
+    made.seats["B2"].parts = [ALL[2:], ALL[:2]]
+    assert made.judge().is_whole
 
 
 def test_events_are_late_on_their_way_down_from_the_root_and_up_to_it() -> None:
