@@ -56,6 +56,9 @@ EXPLAIN_UNITS: Final = 1000
 _CHANGES: Final = frozenset({m.Advertise, Discover, m.Subscribe})
 """Requests that reach other brokers, there and when they end, or read all that these have advertised."""
 
+_FROM_NOW_ON: Final = m.Advertise | m.Subscribe | Discover | FollowInterest
+"""Requests that begin something."""
+
 _NO_ROOM: Final = "was not taken: the disk of the broker's journal is full; try again when there is room"
 
 
@@ -161,7 +164,7 @@ class ClientSession:
         What a lost connection asks for is overlooked. Handled late, it would take from a newer connection of
         the same client what that has resumed.
         """
-        if self.connection.is_gone and isinstance(message, m.Advertise | m.Subscribe):
+        if self.connection.is_gone and isinstance(message, _FROM_NOW_ON):
             self._is_next(message.number)
             return
         touched = self._exchange.station.touched
@@ -366,6 +369,7 @@ class ClientSession:
         publisher = self._resumed(request.resume, wanted) if request.resume else None
         if publisher is None:
             publisher = self._advertised_anew(request.resume, wanted)
+        self._units -= len(self._exchange.watches)  # Each is compared with it, and may be notified.
         self._publishers[publisher.id] = self._publisher_numbers[request.number] = publisher
         self._account.charge(Resource.REQUESTS)
         self._account.charge(Resource.FILTER_BYTES, publisher.filter_bytes)
@@ -422,6 +426,7 @@ class ClientSession:
 
     def _unadvertise(self, request: m.Unadvertise) -> None:
         if (publisher := self._publisher_numbers.get(request.number)) is not None:
+            self._units -= len(self._exchange.watches)
             self._withdraw(publisher)
 
     def _subscribe(self, request: m.Subscribe) -> None:

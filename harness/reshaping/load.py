@@ -33,7 +33,7 @@ Key = tuple[str, int]
 
 
 @define(eq=False)
-class Seat:
+class Attendance:
     """One client's subscription: what it was delivered, how late in milliseconds, and its gaps."""
 
     name: str
@@ -62,19 +62,23 @@ class ReshapingVerdict:
 
 @define(eq=False)
 class Load:
-    """The clients of one overlay; each knows all brokers, its own first. What goes down begins at `root`."""
+    """The clients of one overlay; each knows all brokers, its own first. What goes down begins at `root`.
+
+    They publish from `go` on.
+    """
 
     root: str
     per_second: float
     published: dict[str, int] = Factory(dict)
-    seats: dict[str, Seat] = Factory(dict)
+    seats: dict[str, Attendance] = Factory(dict)
+    go: trio.Event = Factory(trio.Event)
     is_over: bool = False
 
     async def attend(
         self, name: str, addresses: Callable[[], Sequence[str]], task_status: trio.TaskStatus[None]
     ) -> None:
         """Publish and read as the client of one broker, until cancelled."""
-        seat = self.seats[name] = Seat(name)
+        seat = self.seats[name] = Attendance(name)
         async with (
             connect(list(addresses()), name=f"load-{name}", retry=True) as client,
             client.subscribe(EVERYTHING) as deliveries,
@@ -88,6 +92,7 @@ class Load:
         async with client.advertise(EVERYTHING) as publisher:
             task_status.started()
             self.published[name] = 0
+            await self.go.wait()
             while not self.is_over:
                 event: dict[str, Value] = {
                     "author": name,
@@ -139,7 +144,7 @@ class Load:
         return sorted(late for author, late in self.seats[self.root].late_ms if author != self.root)
 
 
-async def _read(seat: Seat, deliveries: Deliveries) -> None:
+async def _read(seat: Attendance, deliveries: Deliveries) -> None:
     with suppress(trio.Cancelled):
         while True:
             try:

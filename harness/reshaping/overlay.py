@@ -87,6 +87,7 @@ async def loaded(
         for name in NINE:
             await nursery.start(load.attend, name, lambda name=name: overlay.addresses(name))
         async with connect(overlay.addresses("B1"), name="operator") as client:
+            load.go.set()
             yield overlay, load, client
             await load.settle()
         nursery.cancel_scope.cancel()

@@ -77,8 +77,31 @@ dial B3 B1 / settle B1 B3 / subscribe S1 B1 a / publish P1 a / settle B1 B2 / se
 """R7. B3 has been attached, and its flood has not come to B2, so no subscription may cross to it yet. If S1
 were open already, it would miss what P1 publishes, without a gap."""
 
+_FORK: Final = """
+start B1 / reach B1 / start B2 / reach B2 B1 / dial B2 B1 / start B3 / reach B3 B2 / dial B3 B2
+start B4 / reach B4 B2 / drain / dial B4 B2 / drain
+"""
+"""B2 is below B1; B3, and B4, which will move below B3, are below B2."""
+
+PENDING_FOR_THE_CHILD: Final = f"""{_FORK}
+subscribe S1 B1 a / subscribe S3 B3 ab / subscribe S4 B4 abc
+advertise P1 B1 c / advertise P2 B2 a / advertise P3 B3 b / drain / begin
+move B4 B3 path B4 / settle B3 B4 / deliver B3>B2 1 / publish P2 a / settle B2 B3 B4
+publish P3 b / settle B3 B4
+"""
+"""Lowerings. P2's event is pending at B2 for B4 alone when B4 is lowered; B3 has had it. If P3's event, which
+nobody above B3 wants, were not ordered by B2, B4 would get it first."""
+
+PENDING_FOR_THE_SIBLING: Final = f"""{_FORK}
+subscribe S1 B1 b / subscribe S3 B3 bc / subscribe S4 B4 b unordered
+advertise P1 B1 c / advertise P3 B3 b / advertise P4 B4 b / drain / begin
+move B4 B3 path B4 / settle B3 B4 / deliver B3>B2 1 / publish P4 b / settle B2 B3 B4
+"""
+"""Lowerings. P4's event is pending at B2 for B3 when B4 is lowered. It comes from B4, and may not return."""
+
 DIRECTED: Final[dict[str, tuple[tuple[Action, ...], ...]]] = {
     "churn": (read(EARLY_ANSWER),),
+    "lower": (read(PENDING_FOR_THE_CHILD), read(PENDING_FOR_THE_SIBLING)),
     "crash": tuple(map(read, (FLOOD_BEHIND, OLD_FLOODS, KNOWN_TWO_WAYS, STALE_SINCE, BEHIND_A_NEW_LINK))),
 }
 """All directed schedules, by the faults that they belong to."""

@@ -297,6 +297,11 @@ def _directed_crash(random: Random, brokers: tuple[int, int]) -> Knobs:
     return _following(_strict(_moving(random, brokers), random), random.choice(DIRECTED["crash"]), brokers)
 
 
+def _directed_lower(random: Random, brokers: tuple[int, int]) -> Knobs:
+    """A directed schedule in which a broker moves below its sibling."""
+    return _following(_strict(_lowered(random, brokers), random), random.choice(DIRECTED["lower"]), brokers)
+
+
 def _strict(knobs: Knobs, random: Random) -> Knobs:
     """Let the script fix most arrivals as well."""
     return evolve(
@@ -432,7 +437,7 @@ REGIMES: Final[dict[str, tuple[Regime, ...]]] = {
     "healing": (_losing, _losing, _breaking, _returning, _gathering),
     "move": (_moved, _moved, _moved_and_lost),
     "lift": (_lifted, _lifted_changing),
-    "lower": (_lowered, _lowered_changing),
+    "lower": (_lowered, _lowered_changing, _directed_lower),
 }
 """The regimes a campaign with these faults draws from, each as often as it is listed."""
 

@@ -62,11 +62,15 @@ class Owing:
             published.owed = tuple(name for name in published.owed if self._is_owed(number, origin, name))
 
     def moved(self, child: Site, parent: Site, above: Site) -> None:
-        """Note that a link has taken the place of another one, and that nothing is lost by that."""
-        if parent not in self._links.get(child, ()) or above not in self._links:
+        """Note that a link has taken the place of another one, and that nothing is lost by that.
+
+        The new one was at rest if its upper end was.
+        """
+        if parent not in self._links.get(child, ()):
             return
         del self._links[child][parent], self._links[parent][child]
-        self._links[child][above] = self._links[above][child] = None
+        if above in self._links:
+            self._links[child][above] = self._links[above][child] = None
         self._reached.clear()
 
     def _is_owed(self, number: int, origin: Site, name: str) -> bool:

@@ -80,7 +80,7 @@ def test_a_user_is_known_by_the_id_of_a_publisher(publisher: str, user: str) -> 
         (Replay(age_s=1, history=True), True),
     ],
 )
-def test_a_history_is_asked_for_more_than_caches_have(asked: Replay | str | int, asks: bool) -> None:  # noqa: FBT001
+def test_a_history_is_asked_for_more_than_caches_have(asked: Replay | str | int, asks: bool) -> None:  # noqa: FBT001 - drawn from the table
     assert Replay.of(asked).asks_history is asks
 
 

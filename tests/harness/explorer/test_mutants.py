@@ -26,6 +26,8 @@ FIRST_SEEDS = {
     "lift-serves-later": 104_600,
     "lift-torn": 1750,
     "lift-waits-for-others": 500,
+    "lower-older-passes": 100,
+    "lower-torn": 100,
     "numbers-forgotten": 1500,
     "silent-while-reading": 900,
     "unordered-subscription-waits": 600,
@@ -57,6 +59,8 @@ def test_a_broken_rule_is_found_within_seconds(name: str) -> None:
         ("opens-without-asking", directed.BEHIND_A_NEW_LINK),
         ("no-deferral", directed.KNOWN_TWO_WAYS),
         ("no-second-look", directed.STALE_SINCE),
+        ("lower-not-above", directed.PENDING_FOR_THE_CHILD),
+        ("lower-both-ways", directed.PENDING_FOR_THE_SIBLING),
     ],
 )
 def test_a_directed_schedule_needs_the_rule_it_is_made_for(name: str, script: str) -> None:

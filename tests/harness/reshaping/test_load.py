@@ -1,19 +1,19 @@
 """What is judged of an overlay that changes its shape."""
 
-from harness.reshaping.load import Load, Seat, as_row, quantile
+from harness.reshaping.load import Attendance, Load, as_row, quantile
 
 
 def load(**seen: list[tuple[str, int]]) -> Load:
     """Two authors have published twice; so much was seen."""
     made = Load("B1", 1.0, {"B1": 2, "B2": 2})
-    made.seats = {name: Seat(name, list(keys)) for name, keys in seen.items()}
+    made.seats = {name: Attendance(name, list(keys)) for name, keys in seen.items()}
     return made
 
 
 ALL = [("B1", 0), ("B2", 0), ("B2", 1), ("B1", 1)]
 
 
-def test_whoever_sees_all_in_one_order_misses_nothing() -> None:
+def test_subscriptions_that_see_all_in_one_order_miss_nothing() -> None:
     assert load(B1=ALL, B2=ALL).judge().is_whole
 
 

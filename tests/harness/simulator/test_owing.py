@@ -58,3 +58,10 @@ def test_a_piece_that_is_left_owes_within_itself() -> None:
 def test_a_broker_attached_since_the_last_rest_is_owed_nothing_until_the_next() -> None:
     world = after("cut B3>B2 0 0 / drain / dial B3 B1 / publish P1 a / drain / publish P1 a")
     assert owed(world) == [("S1", "S2"), ("S1", "S2", "S3")]
+
+
+def test_a_broker_that_moves_below_a_new_one_is_owed_nothing_until_the_next_rest() -> None:
+    world = after("start B4")
+    world.owing.moved(world.sites["B3"], world.sites["B2"], world.sites["B4"])
+    world.do(("publish", "P1", "a"))
+    assert owed(world) == [("S1", "S2")]

@@ -35,8 +35,18 @@ FOUND = {
     "a subscription that went on at another broker is another one": ("loss", 1_200_261),
 }
 
+FOUND_WATCHING = {
+    "what a lost connection follows late is overlooked": ("churn", 7069),
+}
+
 
 @pytest.mark.parametrize("what", FOUND)
 def test_what_was_found_once_is_not_found_again(what: str) -> None:
     faults, seed = FOUND[what]
     assert of_seed(seed, faults, (2, 6), Pairwise, nested=False, watches=False).faults == ()
+
+
+@pytest.mark.parametrize("what", FOUND_WATCHING)
+def test_what_was_found_with_watches_is_not_found_again(what: str) -> None:
+    faults, seed = FOUND_WATCHING[what]
+    assert of_seed(seed, faults, (2, 6), Pairwise).faults == ()
