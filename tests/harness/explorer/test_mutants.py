@@ -24,7 +24,7 @@ FIRST_SEEDS = {
     "lift-no-preparation": 200,
     "lift-older-passes": 200,
     "lift-serves-later": 104_600,
-    "lift-torn": 1750,
+    "lift-torn": 3050,
     "lift-waits-for-others": 500,
     "lower-older-passes": 100,
     "lower-torn": 100,
