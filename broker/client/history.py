@@ -29,7 +29,7 @@ from broker.wire.header import HEADER, LENGTH_BYTES
 
 FIRST_ANSWER_S: Final = 3.0
 """How long the first answer is waited for. A history answers within milliseconds if it has anything, and else
-when it has stored what is on its way."""
+when it has stored what is on its way. A program that demands a history waits for `ANSWER_S`."""
 
 ANSWER_S: Final = 10.0
 ATTEMPTS: Final = 3
@@ -66,9 +66,9 @@ class HistoryPast:
         self._ready.append(Gap(None, REPLAY))
         self._is_over = True
 
-    async def begin(self) -> bool:
-        """Ask for the first page, and return whether a history has answered."""
-        answer = await self._asked(FIRST_ANSWER_S)
+    async def begin(self, timeout_s: float) -> bool:
+        """Ask for the first page, and return whether a history has answered in time."""
+        answer = await self._asked(timeout_s)
         if answer is None:
             return False
         self._take(answer)
@@ -227,7 +227,8 @@ async def opened_history(
     """
     async with AsyncExitStack() as stack:
         past = await _asked_past(client, driver, filter_text, since_ns, stack, is_due=is_due)
-        if past is not None and await past.begin():
+        timeout_s = ANSWER_S if is_due else FIRST_ANSWER_S
+        if past is not None and await past.begin(timeout_s):
             past.stack = stack.pop_all()
             return past
     return HistoryPast.missing(driver) if is_due else None

@@ -242,7 +242,7 @@ async def test_a_history_that_is_killed_with_an_unacknowledged_file_stores_nothi
             "10ms",
         ]
         program = [sys.executable, "-c", DIES, *arguments]
-        with trio.fail_after(WAIT_S):
+        with trio.fail_after(2 * WAIT_S):
             async with writer.advertise("exists(n)") as publisher:
                 process = await trio.lowlevel.open_process(
                     program, env={**os.environ, "PYTHONPATH": str(ROOT)}, stderr=PIPE
