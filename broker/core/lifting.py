@@ -24,7 +24,7 @@ from broker.core.adoption import hand_over, is_quiet
 from broker.core.attachment import name_of
 from broker.core.effects import ProtocolError
 from broker.core.hops import Hop
-from broker.core.stepping import BROKEN, LinkEnded, MoveSteps, Outgoing, Parting, Receiving
+from broker.core.stepping import BROKEN, LEFT_OVER, LinkEnded, MoveSteps, Outgoing, Parting, Receiving
 from broker.messages import LeaseListed, LeaseRenewed, LinkMessage, Publication
 from broker.move_messages import (
     Lift,
@@ -152,6 +152,13 @@ class Lifts:
         assert parent is not None
         steps.present = Receiving(message.number, link, parent)
         steps.send(link, StepGranted(message.number))
+
+    def above_lost(self, receiving: Receiving, link: Hop) -> None:
+        """End the step; the child must not go on with it when its parent has come back."""
+        steps = self._steps
+        steps.present = None
+        if link is receiving.parent:
+            steps.news.append(LinkEnded(receiving.link, LEFT_OVER))
 
     def lifted(self, message: Lifted, link: Hop) -> None:
         """Switch: the child is one of this broker from here on."""

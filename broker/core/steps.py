@@ -123,7 +123,7 @@ class StepParts:
             case Parting() as parting:
                 self.lifts.parent_lost(parting, link)
             case Receiving() as receiving if link in {receiving.link, receiving.parent}:
-                self._steps.present = None
+                self.lifts.above_lost(receiving, link)
             case Lowering() as lowering:
                 self.lowers.parent_lost(lowering, link)
             case Taking() as taking:

@@ -12,7 +12,7 @@ from broker.core.hops import Hop
 from broker.core.lifting import Lifts
 from broker.core.rising import Rises
 from broker.core.routing import RoutingState
-from broker.core.stepping import MoveSteps, Outgoing, Parting, Rise, Rising
+from broker.core.stepping import MoveSteps, Outgoing, Parting, Receiving, Rise, Rising
 from broker.core.subscribing import Subscribing
 from broker.core.tables import RouteEntry
 from broker.messages import LinkMessage, Publication
@@ -81,6 +81,15 @@ def forgets_what_was_held(self: Rises, rising: Rising, uplink: Hop) -> None:
     """Do not send what was held."""
     rising.held.clear()
     _send_held(self, rising, uplink)
+
+
+# --- the broker above ---
+
+
+def forgets_the_parent_alone(self: Lifts, receiving: Receiving, link: Hop) -> None:
+    """Let the child go on, although the link to its parent is lost."""
+    del receiving, link
+    self._steps.present = None
 
 
 # --- the parent ---

@@ -238,6 +238,12 @@ MUTANTS: Final[dict[str, Mutant]] = {
     ),
     "lift-holds-events-alone": _one("moves", "lift", Rises, "hold", broken_lifts.holds_events_alone),
     "lift-torn": _one("moves", "move", Rises, "link_lost", broken_lifts.goes_on_when_torn),
+    "lift-parent-forgotten": Mutant(
+        "moves",
+        "move",
+        ((Lifts, "above_lost", broken_lifts.forgets_the_parent_alone),),
+        "covering+simple",
+    ),
     "lift-wants-forgotten": _one(
         "moves", "lift", Subscribing, "offer_handed_over", broken_lifts.forgets_its_own_wants
     ),

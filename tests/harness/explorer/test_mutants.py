@@ -39,6 +39,7 @@ FIRST_SEEDS = {
     "lift-no-drain": 400,
     "lift-no-preparation": 200,
     "lift-older-passes": 200,
+    "lift-parent-forgotten": 9_011_900,
     "lift-reads-at-once": 100,
     "lift-serves-later": 104_600,
     "lift-torn": 3080,
