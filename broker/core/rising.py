@@ -81,7 +81,8 @@ class Rises:
         steps = self._steps
         rising = steps.present
         if isinstance(rising, Rising) and rising.number == message.number and link is steps.uplink:
-            rising.is_lowering = rising.state is Rise.ASKED
+            is_granted_by_parent = rising.state is Rise.ASKED
+            rising.is_lowering = is_granted_by_parent
             rising.enter(Rise.DRAINING)
 
     def hold(self, outgoing: Outgoing) -> Outgoing:

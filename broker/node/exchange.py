@@ -299,10 +299,10 @@ class Exchange:
         for identity, _ in effects.wanted:
             if (publisher := self.publishers.get(identity)) is not None:
                 publisher.wanted()
+        self._offer(effects.offered)
         for identity in effects.replaying:
             if (subscriber := self.subscribers.get(identity)) is not None:
                 self.replaying.add(subscriber)
-        self._offer(effects.offered)
         touched, self._demand.watches_touched = self._demand.watches_touched, {}
         for watch in touched:
             self.publishers[watch.publisher].interest_changed()

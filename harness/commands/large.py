@@ -1,6 +1,5 @@
 """`concord harness large`: an overlay of thousands of brokers, simulated, and what it costs."""
 
-import json
 import time
 from pathlib import Path
 
@@ -45,7 +44,7 @@ def command(*, jobs: int, out: Path | None, as_json: bool, routing: str | None, 
         shape, jobs, lambda text: click.echo(f"{time.monotonic() - begun_s:6.0f} s  {text}", err=True)
     )
     if out is not None:
-        out.write_text(json.dumps(attrs.asdict(found), indent=1) + "\n", encoding="utf-8")
+        out.write_text(to_json(attrs.asdict(found)) + "\n", encoding="utf-8")
     if as_json:
         click.echo(to_json(attrs.asdict(found)))
         return

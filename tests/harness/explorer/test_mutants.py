@@ -113,6 +113,7 @@ RULES = {
         "past",
         "leases",
         "moves",
+        "offers",
         "needless",
         "outbox",
         "pace",

@@ -14,7 +14,7 @@ STUDIES = [RoutingStudy(name, "tables", "quotes", "identity", "simple", (1,)) fo
 
 @pytest.fixture(autouse=True)
 def in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(measuring, "ProcessPoolExecutor", lambda jobs, _, **__: ThreadPoolExecutor(jobs))
+    monkeypatch.setattr(measuring, "worker_processes", lambda jobs, **_: ThreadPoolExecutor(jobs))
 
 
 def test_what_is_whole_is_not_measured_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
