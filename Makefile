@@ -17,9 +17,8 @@ SEED ?= 0
 JOBS ?= 2
 MINUTES ?= 10
 
-# One worker for each processor. More than four have nothing to do while one still goes through the tests that
-# take turns (tests/conftest.py).
-SHARED := --quiet -n auto --maxprocesses 4
+# One worker goes through the tests that take turns, one waits for Spark (tests/conftest.py), and one computes.
+SHARED := --quiet -n 3
 
 INSTALL := $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check
 COMPILED := build/compiled
