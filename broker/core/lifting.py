@@ -154,7 +154,7 @@ class Lifts:
         steps.send(link, StepGranted(message.number))
 
     def above_lost(self, receiving: Receiving, link: Hop) -> None:
-        """End the step; the child must not go on with it when its parent has come back."""
+        """End the step; the child must not go on with it when its parent has returned."""
         steps = self._steps
         steps.present = None
         if link is receiving.parent:

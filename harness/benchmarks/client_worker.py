@@ -89,7 +89,7 @@ def _publish_blocking(connect: Callable[..., Any], address: str, count: int) -> 
 def main(role: str, kind: str, address: str, count: int) -> None:
     """Be one client of that kind."""
     if kind == "sync":
-        from concord.sync import connect as connect_blocking  # noqa: PLC0415 - each kind loads its own
+        from broker.client.blocking import connect as connect_blocking  # noqa: PLC0415 - each kind loads its own
 
         (_read_blocking if role == "read" else _publish_blocking)(connect_blocking, address, count)
         return
@@ -97,13 +97,13 @@ def main(role: str, kind: str, address: str, count: int) -> None:
     if kind == "asyncio":
         import asyncio  # noqa: PLC0415 - as above
 
-        from concord.asyncio import connect as connect_asyncio  # noqa: PLC0415 - as above
+        from broker.client.asyncio_shell import connect as connect_asyncio  # noqa: PLC0415 - as above
 
         asyncio.run(work(connect_asyncio, address, count))
         return
     import trio  # noqa: PLC0415 - as above
 
-    from concord import connect  # noqa: PLC0415 - as above
+    from broker import connect  # noqa: PLC0415 - as above
 
     trio.run(partial(work, connect, address, count))
 
