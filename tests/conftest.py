@@ -46,7 +46,6 @@ ONE_BY_ONE: Final = tuple(
         "examples",
         "harness/benchmarks",
         "harness/commands/test_running.py",
-        "harness/peers",
         "harness/report",
         "harness/runs",
         "harness/test_attacks.py",
@@ -56,15 +55,21 @@ ONE_BY_ONE: Final = tuple(
         "test_readme.py",
         "test_site.py",
         "test_snippets.py",
-        "test_timeouts.py",
         "test_tried.py",
     )
 )
 """Tests that start processes and browsers, or wait for sockets. They take turns in one worker, as each needs
 much of the machine; what only computes shares the other workers."""
 
-WITH_SPARK: Final = ("tests/broker/spark", "tests/harness/analysis", "tests/harness/watch")
-"""Tests that mostly wait for Spark. They take turns with each other, beside all others."""
+WITH_SPARK: Final = (
+    "tests/broker/spark",
+    "tests/harness/analysis",
+    "tests/harness/peers",
+    "tests/harness/watch",
+    "tests/test_timeouts.py",
+)
+"""Tests that mostly wait, for Spark or for a time that has to pass. They take turns with each other, beside all
+others."""
 
 settings.register_profile(
     "steady",
