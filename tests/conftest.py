@@ -68,8 +68,8 @@ WITH_SPARK: Final = (
     "tests/harness/watch",
     "tests/test_timeouts.py",
 )
-"""Tests that mostly wait, for Spark or for a time that has to pass. They take turns with each other, beside all
-others."""
+"""Tests that mostly wait, for Spark or for a time that has to pass. They take turns with each other, beside
+all others."""
 
 settings.register_profile(
     "steady",
