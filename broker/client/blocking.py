@@ -10,7 +10,7 @@ from contextlib import AbstractAsyncContextManager, AbstractContextManager, cont
 from math import inf
 from random import Random
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, Unpack, overload
 
 from attrs import define
 
@@ -25,6 +25,7 @@ from broker.client.driver import Driver
 from broker.client.life import StateChange
 from broker.client.limits import BOUND_BYTES, OPEN_COUNT, Limits
 from broker.client.offers import AdvertisementChange
+from broker.client.options import SubscriptionOptions
 from broker.client.replay import Replay
 from broker.client.thread_shell import ThreadShell
 from broker.errors import GapError
@@ -297,17 +298,7 @@ class Client:
     def subscribe(
         self,
         filter: str | Filter,
-        *,
-        ordered: bool = ...,
-        bound_bytes: int = ...,
-        policy: Literal["disconnect", "drop"] | None = ...,
-        durable: str = ...,
-        age_s: float = ...,
-        after: int | None = ...,
-        ack: Literal["auto", "manual"] = ...,
-        max_open: int = ...,
-        resume: str = ...,
-        replay: Replay | str | int | None = ...,
+        **options: Unpack[SubscriptionOptions],
     ) -> AbstractContextManager[Deliveries]: ...
 
     @overload
@@ -316,16 +307,7 @@ class Client:
         filter: type[T],
         *,
         where: str = ...,
-        ordered: bool = ...,
-        bound_bytes: int = ...,
-        policy: Literal["disconnect", "drop"] | None = ...,
-        durable: str = ...,
-        age_s: float = ...,
-        after: int | None = ...,
-        ack: Literal["auto", "manual"] = ...,
-        max_open: int = ...,
-        resume: str = ...,
-        replay: Replay | str | int | None = ...,
+        **options: Unpack[SubscriptionOptions],
     ) -> "AbstractContextManager[ObjectDeliveries[T]]": ...
 
     @contextmanager

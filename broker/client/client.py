@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from random import Random
 from time import time_ns
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, Unpack, overload
 
 from attrs import define
 
@@ -19,7 +19,7 @@ from broker.client.life import Phase, StateChange
 from broker.client.limits import BOUND_BYTES, OPEN_COUNT, Limits
 from broker.client.machine import ClientMachine
 from broker.client.offers import Offers
-from broker.client.options import subscription
+from broker.client.options import SubscriptionOptions, subscription
 from broker.client.outbox import Outbox
 from broker.client.publisher import Publisher
 from broker.client.questions import BROKERS, Asked, Forgetting, Moving, Question
@@ -109,17 +109,7 @@ class Client:
     def subscribe(
         self,
         filter: str | Filter,
-        *,
-        ordered: bool = ...,
-        bound_bytes: int = ...,
-        policy: Literal["disconnect", "drop"] | None = ...,
-        durable: str = ...,
-        age_s: float = ...,
-        after: int | None = ...,
-        ack: Literal["auto", "manual"] = ...,
-        max_open: int = ...,
-        resume: str = ...,
-        replay: Replay | str | int | None = ...,
+        **options: Unpack[SubscriptionOptions],
     ) -> AbstractAsyncContextManager[Deliveries]: ...
 
     @overload
@@ -128,16 +118,7 @@ class Client:
         filter: type[T],
         *,
         where: str = ...,
-        ordered: bool = ...,
-        bound_bytes: int = ...,
-        policy: Literal["disconnect", "drop"] | None = ...,
-        durable: str = ...,
-        age_s: float = ...,
-        after: int | None = ...,
-        ack: Literal["auto", "manual"] = ...,
-        max_open: int = ...,
-        resume: str = ...,
-        replay: Replay | str | int | None = ...,
+        **options: Unpack[SubscriptionOptions],
     ) -> "AbstractAsyncContextManager[ObjectDeliveries[T]]": ...
 
     @asynccontextmanager

@@ -10,13 +10,13 @@ Laws:
 from collections.abc import Awaitable, Callable, Iterable
 from contextlib import AbstractAsyncContextManager
 from functools import partial
-from math import inf
 from typing import Final, Protocol, cast
 
 from attrs import define, field
 
 from broker.client.driver import Driver, Shell
 from broker.client.interest_changes import InterestChanges
+from broker.client.linger import Linger
 from broker.client.outbox import Outbox
 from broker.filters import Conjunction, Filter
 from broker.filters.conjunctions import intersection
@@ -100,7 +100,9 @@ class OnDemand:
 
     async def _serve(self, value: ValueKey) -> None:
         """Run the producer of a value for as long as it is wanted, and for the linger behind that."""
-        linger = ValueLinger(self, value)
+        linger = Linger(
+            lambda: self.wants(value), lambda: self._is_over, self._driver.shell.now_s, self._linger_s
+        )
 
         async def produce() -> None:
             await self._make(value[1])
@@ -115,32 +117,3 @@ class OnDemand:
     def wants(self, value: ValueKey) -> bool:
         """Return whether some filter names the value and the publisher can serve it."""
         return value in self._wanted and not self._is_over
-
-    def now_s(self) -> float:
-        """Return the time of the shell."""
-        return self._driver.shell.now_s()
-
-    @property
-    def linger_s(self) -> float:
-        """How long a producer goes on without interest; less than 0 when the publisher has ended."""
-        return -inf if self._is_over else self._linger_s
-
-
-@define(eq=False)
-class ValueLinger:
-    """Until when the producer of a value goes on: for ever while it is wanted, then for a while."""
-
-    _demand: OnDemand
-    _value: ValueKey
-    _until_s: float = field(default=inf, init=False)
-
-    def deadline_s(self) -> float:
-        """Return when to cancel the producer."""
-        demand = self._demand
-        if demand.wants(self._value):
-            self._until_s = inf
-        elif demand.linger_s < 0:
-            self._until_s = -inf
-        elif self._until_s == inf:
-            self._until_s = demand.now_s() + demand.linger_s
-        return self._until_s

@@ -1,7 +1,7 @@
 """Subscriptions as users ask for them: every option is checked before the broker is asked. No I/O."""
 
 import math
-from typing import Final
+from typing import Final, Literal, TypedDict
 
 from broker.client.inbox import Inbox
 from broker.client.limits import Limits
@@ -9,6 +9,21 @@ from broker.client.replay import Replay
 
 MANUAL: Final = "manual"
 """The `ack` of a program that acknowledges its deliveries."""
+
+
+class SubscriptionOptions(TypedDict, total=False):
+    """The options of a subscription, as `Client.subscribe` describes them."""
+
+    ordered: bool
+    bound_bytes: int
+    policy: Literal["disconnect", "drop"] | None
+    durable: str
+    age_s: float
+    after: int | None
+    ack: Literal["auto", "manual"]
+    max_open: int
+    resume: str
+    replay: Replay | str | int | None
 
 
 def subscription(  # noqa: PLR0913 - one for each option

@@ -5,14 +5,14 @@ quota is used up; everything else is done once per batch.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from math import inf
 from time import time_ns
 from typing import TYPE_CHECKING
 
-from attrs import define, field
+from attrs import define
 
 from broker.client.driver import Driver
 from broker.client.interest_changes import InterestChange, InterestChanges
+from broker.client.linger import Linger
 from broker.client.on_demand import OnDemand
 from broker.client.outbox import Outbox
 from broker.filters import Filter, parse
@@ -158,7 +158,10 @@ class Publisher:
 
         while True:
             await self.wanted()
-            await self._driver.shell.run_until(produce_once, _Linger(self, linger_s).deadline_s)
+            linger = Linger(
+                lambda: self.is_wanted, lambda: self.has_ended, self._driver.shell.now_s, linger_s
+            )
+            await self._driver.shell.run_until(produce_once, linger.deadline_s)
 
     @property
     def has_ended(self) -> bool:
@@ -191,26 +194,6 @@ class Publisher:
             self._outbox.close()
             self._driver.wake()
             self._driver.announce_change()
-
-
-@define(eq=False)
-class _Linger:
-    """Until when a producer goes on: for ever while it is wanted, then for `linger_s`."""
-
-    _publisher: Publisher
-    _linger_s: float
-    _until_s: float = field(default=inf, init=False)
-
-    def deadline_s(self) -> float:
-        """Return when to cancel the producer."""
-        publisher = self._publisher
-        if publisher.has_ended:
-            return -inf
-        if publisher.is_wanted:
-            self._until_s = inf
-        elif self._until_s == inf:
-            self._until_s = publisher._driver.shell.now_s() + self._linger_s  # noqa: SLF001 - its own module
-        return self._until_s
 
 
 @define(eq=False)

@@ -3,19 +3,12 @@
 import click
 
 from broker.commands.connecting import Connecting, connecting_options, notice
-from broker.commands.move import TIMEOUT_S, conclude
+from broker.commands.move import conclude, timeout_option
 
 
 @click.command(name="drain", epilog="Example: concord drain B3 --broker 127.0.0.1:7411")
 @connecting_options
-@click.option(
-    "--timeout",
-    "timeout_s",
-    type=click.FloatRange(0, min_open=True),
-    default=TIMEOUT_S,
-    show_default=True,
-    help="How many seconds to wait for the end; what has begun goes on without us.",
-)
+@timeout_option
 @click.argument("drained", metavar="BROKER")
 def command(connecting: Connecting, timeout_s: float, drained: str) -> None:
     """Move all children of BROKER to its uplink without a gap, then let BROKER end.

@@ -3,20 +3,13 @@
 import click
 
 from broker.commands.connecting import Connecting, connecting_options, notice
-from broker.commands.move import TIMEOUT_S, conclude
+from broker.commands.move import conclude, timeout_option
 
 
 @click.command(name="insert", epilog="Example: concord insert B4 --between B1,B3 --broker 127.0.0.1:7411")
 @connecting_options
 @click.option("--between", required=True, metavar="A,B", help="The two neighbours, in any order.")
-@click.option(
-    "--timeout",
-    "timeout_s",
-    type=click.FloatRange(0, min_open=True),
-    default=TIMEOUT_S,
-    show_default=True,
-    help="How many seconds to wait for the end; what has begun goes on without us.",
-)
+@timeout_option
 @click.argument("inserted", metavar="BROKER")
 def command(connecting: Connecting, between: str, timeout_s: float, inserted: str) -> None:
     """Move BROKER, which is in the overlay already, below one of two neighbours, and the other below BROKER.

@@ -13,6 +13,15 @@ from broker.errors import ConcordError
 
 TIMEOUT_S: Final = 60.0
 
+timeout_option: Final = click.option(
+    "--timeout",
+    "timeout_s",
+    type=click.FloatRange(0, min_open=True),
+    default=TIMEOUT_S,
+    show_default=True,
+    help="How many seconds to wait for the end; what has begun goes on without us.",
+)
+
 
 class MoveError(ConcordError):
     """The move is not over in time."""
@@ -48,14 +57,7 @@ def conclude(
     show_default=True,
     help="Go step by step while events flow, and lose nothing; or detach, and attach again.",
 )
-@click.option(
-    "--timeout",
-    "timeout_s",
-    type=click.FloatRange(0, min_open=True),
-    default=TIMEOUT_S,
-    show_default=True,
-    help="How many seconds to wait for the outcome; the move goes on without us.",
-)
+@timeout_option
 @click.argument("moved", metavar="BROKER")
 def command(
     connecting: Connecting, uplink: str, method: Literal["path", "reattach"], timeout_s: float, moved: str

@@ -14,9 +14,9 @@ Laws:
 """
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import combinations
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final, TypeVar
 
 from attrs import evolve, field, frozen
 
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from broker.filters.values import Value
 
 Contents = frozenset[Hashable]
+Joinable = TypeVar("Joinable")
 
 NONE: Final[Contents] = frozenset()
 
@@ -263,12 +264,18 @@ Join = Callable[[AnyConstraintType, Hashable, Hashable], Hashable | None]
 
 def _joined(own: AnyConstraintType, contents: Iterable[Hashable], join: Join) -> list[Hashable]:
     """Join contents in pairs until no two can be joined."""
-    pending = _sorted(own, contents)
-    kept: list[Hashable] = []
+    return _joined_in_pairs(_sorted(own, contents), partial(join, own))
+
+
+def _joined_in_pairs(
+    pending: list[Joinable], join: Callable[[Joinable, Joinable], Joinable | None]
+) -> list[Joinable]:
+    """Join things in pairs, the last ones first, until no two can be joined."""
+    kept: list[Joinable] = []
     while pending:
         one = pending.pop()
         for other in kept:
-            joined = join(own, one, other)
+            joined = join(one, other)
             if joined is not None:
                 kept.remove(other)
                 pending.append(joined)
@@ -318,18 +325,7 @@ def unite(constraints: Sequence[object]) -> list[OwnPattern]:
     pending = sorted(found, key=found.__getitem__)
     if len(pending) > UNITED_LIMIT:
         return pending
-    kept: list[OwnPattern] = []
-    while pending:
-        one = pending.pop()
-        for other in kept:
-            joined = _united(one, other)
-            if joined is not None:
-                kept.remove(other)
-                pending.append(joined)
-                break
-        else:
-            kept.append(one)
-    return kept
+    return _joined_in_pairs(pending, _united)
 
 
 def _united(one: OwnPattern, other: OwnPattern) -> OwnPattern | None:

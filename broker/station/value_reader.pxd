@@ -15,7 +15,7 @@ cdef class ValueReader:
     cdef _build(self, list values)
 
     @cython.locals(index=Py_ssize_t, made=list)
-    cdef list _items(self, list values, Py_ssize_t start)
+    cpdef list items(self, list values, Py_ssize_t start)
 
     @cython.locals(way=int, names=tuple, objects=list, index=Py_ssize_t, at=Py_ssize_t, items=list)
     cdef _object(self, list values)

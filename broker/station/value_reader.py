@@ -66,23 +66,20 @@ class ValueReader:
         if table is not None:
             return table[values[1]]
         if code == _TUPLE:
-            return tuple(self._items(values, 1))
+            return tuple(self.items(values, 1))
         if code == _LIST:
-            return self._items(values, 1)
+            return self.items(values, 1)
         return _CONTAINERS[code](self, values)
 
-    def _items(self, values: list[Any], start: int) -> list[Any]:
+    def items(self, values: list[Any], start: int) -> list[Any]:
+        """Return the items of a container, which begin there."""
         build = self._build
         return [build(each) if type(each) is list else each for each in values[start:]]
 
     def pairs(self, values: list[Any]) -> list[tuple[Any, Any]]:
         """Return the items of a mapping."""
-        items = iter(self._items(values, 1))
+        items = iter(self.items(values, 1))
         return list(zip(items, items, strict=True))
-
-    def items(self, values: list[Any], start: int = 1) -> list[Any]:
-        """Return the items of a container."""
-        return self._items(values, start)
 
     def _object(self, values: list[Any]) -> object:
         way, owner, names = self._layouts[values[1]]
@@ -91,11 +88,11 @@ class ValueReader:
         if way == _PLAIN:
             made: object = object.__new__(owner)
             objects.append(made)
-            for name, value in zip(names, self._items(values, 2), strict=True):
+            for name, value in zip(names, self.items(values, 2), strict=True):
                 _put(made, name, value)
             return made
         objects.append(None)
-        made = _member(owner, values[2]) if way == _ENUM else tuple.__new__(owner, self._items(values, 2))
+        made = _member(owner, values[2]) if way == _ENUM else tuple.__new__(owner, self.items(values, 2))
         objects[index] = made
         return made
 
@@ -106,8 +103,8 @@ def _member(owner: Any, name: str) -> object:
 
 _CONTAINERS: Final[dict[int, Callable[[ValueReader, list[Any]], object]]] = {
     v.DICT: lambda reader, values: dict(reader.pairs(values)),
-    v.SET: lambda reader, values: set(reader.items(values)),
-    v.FROZENSET: lambda reader, values: frozenset(reader.items(values)),
+    v.SET: lambda reader, values: set(reader.items(values, 1)),
+    v.FROZENSET: lambda reader, values: frozenset(reader.items(values, 1)),
     v.DEQUE: lambda reader, values: deque(reader.items(values, 2), values[1]),
     v.COUNTER: lambda reader, values: Counter(dict(reader.pairs(values))),
     v.ORDERED_DICT: lambda reader, values: OrderedDict(reader.pairs(values)),
