@@ -43,7 +43,7 @@ from broker.messages import (
     Whereabouts,
 )
 from broker.move_messages import StepAsked
-from broker.replay import Bounds, Cache, ReplayWindow
+from broker.replay import Bounds, Cache, Positions, ReplayWindow
 from broker.routing import DEFAULT
 from broker.routing import Routing as Strategies
 from ordering.interface import (
@@ -81,9 +81,7 @@ class BrokerCore:
         self._directory = Directory(Roster(name), self._send_now)
         self._membership = Membership(
             Attachments(
-                identity,
-                names_brokers=not routing.advertisements.is_exact,
-                brokers=frozenset((identity,)),
+                identity, names_brokers=not routing.advertisements.is_exact, brokers=frozenset((identity,))
             ),
             self._routing,
             self._directory,
@@ -98,7 +96,7 @@ class BrokerCore:
         self.ways = Ways()
         self._questions = WayQuestions()
         self._explained: list[WayAnswer] = []
-        self._replays = Replays(self._routing, self._send, self._send_now)
+        self._replays = Replays(self._routing, self._send, self._send_now, Positions(identity))
         self._cache = self._replays.cache
         self.steps = MoveSteps(
             self._routing,
@@ -193,6 +191,7 @@ class BrokerCore:
         self._attached.append(link)
         self._routing.add_link(link)
         self._synchronisation.begin(link)
+        self._replays.link_attached(link)
         self._carry_out(self.ordering.link_attached(link.bit))
         if is_uplink:
             self.uplink = link
@@ -486,6 +485,7 @@ class BrokerCore:
             self._step_parts.lowers,
             self._collector,
             self._replays,
+            self._replays.positions,
             self._cache,
             # A watched plugin has the state of the plugin itself: what was seen is no state of the broker.
             getattr(self.ordering, "watched", self.ordering),

@@ -17,6 +17,7 @@ other; `B2>B1.2` belongs to the second connection of the two.
     keep B1 [1000] [4096]             B1 keeps so many bytes of what its publishers publish, for replays, and
                                       looks at so many publications at a time
     subscribe S1 B2 a since 30 [newest 2]  the same; first the past since time 30, or the newest two of it
+    mark B1                           B1 sends its neighbours a mark of how far its cache goes, if one is due
     pull S1                           its client has room for more of the past
     unadvertise P1, unsubscribe S1    a publisher or subscription is withdrawn
     publish P1 a [S1] [unordered] [@57]  an event of kind a, published after reading all that S1 delivered;
@@ -324,6 +325,15 @@ class World:
         self.collect(site)
         return True
 
+    def mark(self, name: str) -> bool:
+        """Let a broker mark how far its cache goes."""
+        site = self.sites.get(name)
+        if site is None or not site.core.replays.is_mark_due:
+            return False
+        site.core.replays.mark()
+        self.collect(site)
+        return True
+
     def pull(self, name: str) -> bool:
         """Let the client of a subscription ask for more of the past."""
         port = self.pulling.get(name)
@@ -542,6 +552,7 @@ VERBS: Final[Mapping[str, Callable[..., bool]]] = {
     "corrupt": leasing.corrupt,
     "publish": World.publish,
     "keep": World.keep,
+    "mark": World.mark,
     "pull": World.pull,
     "deliver": World.deliver,
     "settle": World.settle,
