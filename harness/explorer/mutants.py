@@ -35,6 +35,7 @@ from broker.replay import Playback, Positions
 from broker.replay.retention import Cursor
 from harness.explorer import (
     broken,
+    broken_audits,
     broken_healing,
     broken_leases,
     broken_lifts,
@@ -189,6 +190,14 @@ MUTANTS: Final[dict[str, Mutant]] = {
         "none+leases",
         ((Subscribing, "_is_known", broken_leases.breaks_what_is_announced_again),),
         "simple",
+    ),
+    "audit-of-nothing": _one("leases", "churn+memory", Pairwise, "audit", broken_audits.looks_at_nothing),
+    "audit-of-no-item": _one(
+        "leases", "churn+memory", Pairwise, "_audit_items", broken_audits.looks_at_no_item
+    ),
+    "audit-asks-nothing": _one("leases", "churn+memory", Pairwise, "audit", broken_audits.asks_nothing),
+    "audit-answered-at-once": _one(
+        "leases", "churn+leases", Pairwise, "_questioned", broken_audits.answers_at_once
     ),
     "asks-nobody-else": _one("past", "none", Replays, "asked", broken_replays.asks_nobody_else),
     "holds-nothing-back": _one("past", "none", Playback, "hold", broken_replays.holds_nothing_back),

@@ -22,6 +22,9 @@ LEASES: Final = "+leases"
 CLOCKS: Final = "+clocks"
 """The suffix of faults: all clocks differ, and subscriptions ask for what is published from now on."""
 
+MEMORY: Final = "+memory"
+"""The suffix of faults: brokers renew and sweep, and the state of ordering plugins changes by itself."""
+
 FAULTS: Final = (
     *(
         faults + leases
@@ -30,6 +33,7 @@ FAULTS: Final = (
     ),
     f"churn{CLOCKS}",
     f"crash{CLOCKS}",
+    f"churn{MEMORY}",
 )
 """Nothing changes after the start; clients come and go; brokers and connections are lost as well, and others
 attach anywhere; brokers are lost for good, several at once, and the rest heals by itself; an operator moves
@@ -93,6 +97,8 @@ class Knobs:
     """The chance that a subscription asks for the past."""
     wrong_clocks: float = 0.0
     """The chance that a publication has the time of a clock that is wrong."""
+    damage: float = 0.0
+    """The chance that a field of an ordering plugin changes by itself."""
     skew: int = 0
     """How far the clock of a broker may be from the time; if it may, all subscriptions ask from now on."""
     mark: float = 0.0
@@ -129,7 +135,7 @@ REPLAYING: Final = 0.25
 
 def draw(random: Random, faults: str, brokers: tuple[int, int]) -> Knobs:
     """Draw the knobs of one schedule, of a tree with this least and most brokers."""
-    regimes = REGIMES[faults.removesuffix(LEASES)]
+    regimes = REGIMES[faults.partition("+")[0]]
     knobs = regimes[int(random.random() * len(regimes))](random, brokers)
     if not faults.endswith(LEASES):
         return knobs
@@ -479,6 +485,19 @@ def with_clocks(knobs: Knobs, random: Random) -> Knobs:
         cache_bytes=ENOUGH_BYTES,
         cache_step=random.choice((1, 1000)),
         subscribe=max(knobs.subscribe, random.choice((0.1, 0.2))),
+    )
+
+
+def with_memory(knobs: Knobs, random: Random) -> Knobs:
+    """Let the state of plugins change by itself, while brokers renew and sweep."""
+    return evolve(
+        knobs,
+        script=(),
+        replays=0.0,
+        damage=random.choice((0.02, 0.05, 0.15)),
+        refresh=random.choice((0.0, 0.02, 0.1)),
+        sweep=random.choice((0.02, 0.1)),
+        expire_after=random.choice(((1,), (1, 2))),
     )
 
 

@@ -19,10 +19,12 @@ from broker.routing import DEFAULT, Routing
 from harness.simulator.interests import KINDS, inside
 from harness.simulator.knobs import (
     CLOCKS,
+    MEMORY,
     Knobs,
     draw,
     with_clocks,
     with_covers,
+    with_memory,
     with_nested,
     with_pages,
     with_replays,
@@ -45,6 +47,9 @@ DRAWS_MAX: Final = 8
 
 CHANCES: Final = 1000
 """How many numbers a corruption is drawn from."""
+
+DAMAGES: Final = 1_000_000
+"""How many numbers a damage is drawn from: there are more fields than parts of tables."""
 
 SOME: Final = 0.25
 
@@ -97,6 +102,7 @@ class ScheduleDriver:
             knobs.corrupt,
             knobs.move,
             knobs.mark,
+            knobs.damage,
         )
         events = (
             self._subscribe,
@@ -115,6 +121,7 @@ class ScheduleDriver:
             self._corrupt,
             self._move,
             self._mark,
+            self._damage,
             self._publish,
         )
         limits = list(accumulate(chances))
@@ -384,6 +391,10 @@ class ScheduleDriver:
         site = self._site()
         return site is not None and self.world.do(("corrupt", site.name, self._below(CHANCES)))
 
+    def _damage(self) -> bool:
+        site = self._site()
+        return site is not None and self.world.do(("damage", site.name, self._below(DAMAGES)))
+
     def _stall(self) -> bool:
         """Let a direction of a link stall from now on, or go on."""
         ports = [port for site in self.world.sites.values() for port in site.outgoing.values()]
@@ -411,9 +422,11 @@ def driver(
     """
     random = Random(seed)  # noqa: S311 - chance here is repeatable, not secret
     aside = Random(~seed)  # noqa: S311 - as above; what is drawn here changes nothing in other schedules
-    knobs = with_replays(draw(random, faults.removesuffix(CLOCKS), brokers), aside)
+    knobs = with_replays(draw(random, faults, brokers), aside)
     if faults.endswith(CLOCKS):
         knobs = with_clocks(knobs, Random(f"clocks of {seed}"))  # noqa: S311 - as above
+    if faults.endswith(MEMORY):
+        knobs = with_memory(knobs, Random(f"memory of {seed}"))  # noqa: S311 - as above
     if routing.subscriptions.unites or routing.advertisements.unites:
         knobs = evolve(knobs, corrupt=0.0)  # A union that was made in error may outlive what is wrong.
     if not is_exact(routing):

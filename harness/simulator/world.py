@@ -32,6 +32,7 @@ other; `B2>B1.2` belongs to the second connection of the two.
     sweep B1 [3]                      B1 sweeps; a route expires after three lists without it (1 if none is
                                       given)
     corrupt B1 17                     the memory of B1 changes by itself, as the number says
+    damage B1 17                      a field of the ordering plugin of B1 changes by itself, likewise
     page 40                           brokers that start from now on announce what they know in pages with so
                                       many bytes of items
     drain                             everything on its way arrives
@@ -47,6 +48,7 @@ from typing import Final
 from attrs import Factory, define, evolve, field
 
 from broker.core import BrokerCore, CoreEffects, Destination
+from broker.core.effects import ProtocolError
 from broker.core.stepping import BROKEN, LEFT_OVER
 from broker.filters import Filter
 from broker.healing import Search
@@ -424,7 +426,13 @@ class World:
             self._show_arrivals(port, messages, self.watch, is_lost=is_lost)
         if messages:
             expired = site.core.leases.expired
-            site.core.receive(port.hop, messages)
+            try:
+                site.core.receive(port.hop, messages)
+            except ProtocolError:
+                if not self.leasing.is_damaged:
+                    raise
+                self.lose(port)
+                return
             self.leasing.arrived(site, port.hop, messages, expired)
             self.collect(site, port, len(messages))
         if is_lost:
@@ -472,7 +480,9 @@ class World:
     def collect(self, site: Site, port: Port | None = None, count: int = 0) -> None:
         """Carry out the effects of a core."""
         self._release(site, site.core.take())
-        if site.core.waiting_count and not self.moves:  # In a step everything for the child waits.
+        if (
+            site.core.waiting_count and not self.moves and not self.leasing.is_damaged
+        ):  # In a step everything for the child waits.
             unordered = {name for name, stream in self.record.streams.items() if not stream.ordered}
             self.needless += needless_waits(site.core, unordered)
         if self.after is not None:
@@ -550,6 +560,7 @@ VERBS: Final[Mapping[str, Callable[..., bool]]] = {
     "refresh": leasing.refresh,
     "sweep": leasing.sweep,
     "corrupt": leasing.corrupt,
+    "damage": leasing.damage,
     "publish": World.publish,
     "keep": World.keep,
     "mark": World.mark,
