@@ -17,8 +17,8 @@ from broker.client.blocking import connect
 from tests.broker.client.stage import stage
 from tests.sources import ROOT
 
-pytestmark = pytest.mark.timeout(300)
-"""Spark is started twice."""
+pytestmark = pytest.mark.timeout(600)
+"""Spark is started twice, once as a cluster: four Java machines, which may have little of the processors."""
 
 COUNT = 70
 EXECUTOR = b"CoarseGrainedExecutorBackend"
