@@ -30,7 +30,8 @@ def damage(core: BrokerCore, random: Random) -> str:
     before = getattr(owner, field)
     after = _other(before, core, random)
     setattr(owner, field, after)
-    return f"{core.name} has {field} of a {type(owner).__name__} wrong, from {before!r} to {after!r}"
+    change = f", {after} and not {before}" if isinstance(before, int) else ""
+    return f"{core.name} has {field} of a {type(owner).__name__} wrong{change}"
 
 
 def _objects(plugin: object) -> Iterator[object]:
