@@ -10,7 +10,7 @@ from harness.commands.moves import command_of
 from harness.reshaping.advised import run
 from harness.reshaping.advising import CASES, AdvisedFigures, advised
 from harness.results import filled, stamped
-from harness.tables import Column, Table, plain, show, table
+from harness.tables import Column, Table, number, plain, show, table
 
 
 def _both(each: AdvisedFigures, name: str) -> str:
@@ -57,7 +57,7 @@ def command(seconds: float, rate: float, program: str, out: Path | None) -> None
     """
     simulated = table(_COLUMNS, [advised(case) for case in CASES])
     before, after, advice, verdict = trio.run(run, command_of(program), seconds, rate)
-    rows = [(name, plain(value, 2), plain(after[name], 2)) for name, value in before.items()]
+    rows = [(name, number(value), number(after[name])) for name, value in before.items()]
     real = Table(("nine brokers", "before", f"after {len(advice.steps)} moves"), rows)
     if out is None:
         show(simulated)
