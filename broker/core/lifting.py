@@ -48,11 +48,11 @@ class Lifts:
 
     # --- the parent ---
 
-    def asked(self, message: LiftAsked, link: Hop) -> None:
-        """Let everything for a child be ordered above from now on."""
+    def asked(self, message: LiftAsked, link: Hop, text: str) -> None:
+        """Let everything for a child be ordered above from now on, or refuse if there is a reason."""
         steps = self._steps
         uplink = steps.membership.attachments.uplink
-        text = steps.objection()
+        text = text or steps.objection()
         if uplink is None or uplink.name != message.above:
             text = f"{message.above} is not above it"
         if text:
@@ -138,11 +138,11 @@ class Lifts:
 
     # --- the broker above ---
 
-    def step_asked(self, message: StepAsked, link: Hop) -> None:
+    def step_asked(self, message: StepAsked, link: Hop, text: str) -> None:
         """Keep this broker free for a step, if it can be one of a child of a child."""
         steps = self._steps
         parent = steps.routing.links.get(message.parent)
-        text = steps.objection()
+        text = text or steps.objection()
         is_child = name_of(message.child) == link.name
         if parent is None or not (is_child and steps.membership.is_behind(message.child, parent)):
             text = f"{message.parent} is not its child, with {link.name} below it"

@@ -27,6 +27,7 @@ from broker.core.replays import Replays
 from broker.core.rising import Rises
 from broker.core.routing import RoutingState
 from broker.core.stepping import MoveSteps, Rising
+from broker.core.steps import StepParts
 from broker.core.subscribing import Subscribing
 from broker.core.synchronisation import Synchronisation
 from broker.core.tables import RoutingTables
@@ -249,7 +250,16 @@ MUTANTS: Final[dict[str, Mutant]] = {
     ),
     "lift-ended-stays": _one("moves", "lift", stepping, "take_over", broken_lifts.keeps_what_has_ended),
     "lift-old-leases": _one("moves", "lift+leases", Lifts, "is_outdated", broken_lifts.takes_old_leases),
-    "lift-two-at-once": _one("moves", "lift", MoveSteps, "objection", broken_lifts.grants_every_step),
+    "lift-two-at-once": _one("moves", "lift", MoveSteps, "is_busy", broken_lifts.is_never_busy),
+    "steps-from-below": Mutant(
+        "moves",
+        "lift",
+        (
+            (MoveSteps, "is_busy", broken_lifts.is_busy_when_it_asks),
+            (StepParts, "asked", broken_lifts.takes_its_own_step_at_once),
+        ),
+    ),
+    "steps-given-up-wait": _one("moves", "move", MoveSteps, "drop_waiting", broken_lifts.lets_all_wait),
     "lower-joins-early": _one("moves", "lower", Rises, "ready", broken_lowers.sends_at_the_switch),
     "lower-keeps-nothing": _one("moves", "lower", Pairwise, "keep_for", broken_lowers.keeps_nothing),
     "lower-keeps-acknowledged": _one(
