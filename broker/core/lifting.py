@@ -83,7 +83,8 @@ class Lifts:
             return
         steps = self._steps
         routing, uplink = steps.routing, steps.uplink
-        if not (steps.is_calm() and is_quiet(routing, link) and is_quiet(routing, uplink)):
+        are_known = self._are_publishers_known()
+        if not (steps.is_calm() and is_quiet(routing, link) and is_quiet(routing, uplink) and are_known):
             self._stay()
             steps.send(link, StepRefused(message.number, "routes change"))
             return
@@ -92,6 +93,13 @@ class Lifts:
         parting.routes = routes
         steps.send_routes(uplink, routes)
         steps.send(uplink, Lifted(link.name, parting.number))
+
+    def _are_publishers_known(self) -> bool:
+        """Return whether the broker above can know which side of what it has to order is the child's own."""
+        advertisement = self._steps.routing.tables.advertisement
+        items = self._steps.ordering.awaited
+        publishers = {item.publisher for item in items if isinstance(item, Publication)}
+        return all(advertisement(publisher) is not None for publisher in publishers)
 
     def targets_below(self, publication: Publication, origin: Hops) -> Hops:
         """Return the child that is lifted, if it wants what comes down."""

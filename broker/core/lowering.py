@@ -57,7 +57,6 @@ from broker.move_messages import (
     Switched,
 )
 
-
 _GONE: Final = "the child has given it up, or is lost"
 
 

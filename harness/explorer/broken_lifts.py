@@ -10,6 +10,7 @@ from broker.core.barrier import Barrier
 from broker.core.broker import BrokerCore
 from broker.core.hops import Hop
 from broker.core.lifting import Lifts
+from broker.core.moves import MoveRequests
 from broker.core.rising import Rises
 from broker.core.routing import RoutingState
 from broker.core.stepping import Asking, MoveSteps, Outgoing, Parting, Receiving, Rise, Rising
@@ -29,6 +30,7 @@ _lost_rising = Rises.link_lost
 _send_held = Rises._send_held
 _take_over = adoption.take_over
 _offer_handed_over = Subscribing.offer_handed_over
+_over = MoveRequests._over
 
 
 # --- the child ---
@@ -115,6 +117,12 @@ def passes_the_switch_on_late(self: Lifts, message: Switched, parting: Parting) 
     steps.present = None
     steps.ordering.order_above(0)
     steps.send_behind(parting.child, message)
+
+
+def takes_all_for_known(self: Lifts) -> bool:
+    """Lift a child although a publisher of it has withdrawn whose events are not ordered yet."""
+    del self
+    return True
 
 
 def interrupts_what_comes_down(self: Lifts, publication: Publication, origin: Hops) -> Hops:
@@ -219,3 +227,13 @@ def takes_its_own_step_at_once(self: StepParts, message: Asking, link: Hop) -> N
 def lets_all_wait(self: MoveSteps, link: Hop, is_given_up: object = None) -> None:
     """Take steps up that have been given up."""
     del self, link, is_given_up
+
+
+# --- whole moves ---
+
+
+def remembers_what_it_left(self: MoveRequests, state: str, text: str) -> None:
+    """Go to no broker again that an earlier move has left."""
+    left = self._left
+    _over(self, state, text)
+    self._left = self._left or left

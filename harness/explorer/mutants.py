@@ -22,6 +22,7 @@ from broker.core.lifting import Lifts
 from broker.core.losses import Losses
 from broker.core.lowering import Lowers
 from broker.core.membership import Directory, Membership
+from broker.core.moves import MoveRequests
 from broker.core.pages import Collector
 from broker.core.replays import Replays
 from broker.core.rising import Rises
@@ -221,6 +222,9 @@ MUTANTS: Final[dict[str, Mutant]] = {
         "moves", "lift", Lifts, "switched", broken_lifts.passes_the_switch_on_late
     ),
     "lift-interrupts": _one("moves", "lift", Lifts, "targets_below", broken_lifts.interrupts_what_comes_down),
+    "lift-own-returns": _one(
+        "moves", "lift", Lifts, "_are_publishers_known", broken_lifts.takes_all_for_known
+    ),
     "lift-unquiet": _one("moves", "lift", lifting, "is_quiet", broken_lifts.takes_all_for_quiet),
     "lift-switch-behind": _one("moves", "lift", Lifts, "lifted", broken_lifts.switches_behind),
     "lift-no-new-target": _one("moves", "lift", Pairwise, "adopt", broken_lifts.adopts_nothing),
@@ -260,6 +264,7 @@ MUTANTS: Final[dict[str, Mutant]] = {
         ),
     ),
     "steps-given-up-wait": _one("moves", "move", MoveSteps, "drop_waiting", broken_lifts.lets_all_wait),
+    "move-not-again": _one("moves", "lift", MoveRequests, "_over", broken_lifts.remembers_what_it_left),
     "lower-joins-early": _one("moves", "lower", Rises, "ready", broken_lowers.sends_at_the_switch),
     "lower-keeps-nothing": _one("moves", "lower", Pairwise, "keep_for", broken_lowers.keeps_nothing),
     "lower-keeps-acknowledged": _one(
