@@ -14,8 +14,12 @@
 
 The child's side is in `broker.core.rising`.
 
-Law. Until Lifted has been sent each of the three can give the step up, and nothing has happened. If a link of
-the three is lost later, the child leaves both of its uplinks and is a root (R8).
+Laws.
+
+1. Until Lifted has been sent each of the three can give the step up, and nothing has happened. If a link of
+   the three is lost later, the child leaves both of its uplinks and is a root (R8).
+2. No event goes back to the child's side. The broker above knows by its publisher what is from there, so
+   there is no lift while an event of a publisher that has withdrawn is not ordered.
 """
 
 from attrs import define

@@ -1,6 +1,6 @@
 """The steps of one broker: each message of a step goes to the part that the broker has in it.
 
-Whoever asks this broker while it takes part in a step waits here (`broker.core.stepping`, laws 1 to 4).
+Brokers that ask this one while it takes part in a step wait here (`broker.core.stepping`, laws 1 to 4).
 """
 
 from attrs import Factory, define

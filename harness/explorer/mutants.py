@@ -214,16 +214,16 @@ MUTANTS: Final[dict[str, Mutant]] = {
         "moves", "lift", BrokerCore, "_arrive", broken_lifts.reads_the_new_link_at_once
     ),
     "lift-held-forgotten": _one("moves", "lift", Rises, "_send_held", broken_lifts.forgets_what_was_held),
-    "lift-no-preparation": _one("moves", "lift", Pairwise, "order_above", broken_lifts.orders_nothing_above),
+    "lift-no-preparation": _one("moves", "lower", Pairwise, "order_above", broken_lifts.orders_nothing_above),
     "lift-older-passes": _one(
-        "moves", "lift", Pairwise, "is_ordered_above", broken_lifts.waits_for_nothing_older
+        "moves", "lower", Pairwise, "is_ordered_above", broken_lifts.waits_for_nothing_older
     ),
     "lift-late-by-the-old-way": _one(
         "moves", "lift", Lifts, "switched", broken_lifts.passes_the_switch_on_late
     ),
     "lift-interrupts": _one("moves", "lift", Lifts, "targets_below", broken_lifts.interrupts_what_comes_down),
     "lift-own-returns": _one(
-        "moves", "lift", Lifts, "_are_publishers_known", broken_lifts.takes_all_for_known
+        "moves", "lower", Lifts, "_are_publishers_known", broken_lifts.takes_all_for_known
     ),
     "lift-unquiet": _one("moves", "lift", lifting, "is_quiet", broken_lifts.takes_all_for_quiet),
     "lift-switch-behind": _one("moves", "lift", Lifts, "lifted", broken_lifts.switches_behind),
@@ -263,7 +263,7 @@ MUTANTS: Final[dict[str, Mutant]] = {
             (StepParts, "asked", broken_lifts.takes_its_own_step_at_once),
         ),
     ),
-    "steps-given-up-wait": _one("moves", "move", MoveSteps, "drop_waiting", broken_lifts.lets_all_wait),
+    "steps-given-up-wait": _one("moves", "lower", MoveSteps, "drop_waiting", broken_lifts.lets_all_wait),
     "move-not-again": _one("moves", "lift", MoveRequests, "_over", broken_lifts.remembers_what_it_left),
     "lower-joins-early": _one("moves", "lower", Rises, "ready", broken_lowers.sends_at_the_switch),
     "lower-keeps-nothing": _one("moves", "lower", Pairwise, "keep_for", broken_lowers.keeps_nothing),
