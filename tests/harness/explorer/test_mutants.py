@@ -44,6 +44,7 @@ FIRST_SEEDS = {
     "lift-waits-for-others": 150,
     "links-starve": 40,
     "lost-queue-holds": 70,
+    "lower-old-leases": 200,
     "lower-older-passes": 100,
     "lower-torn": 400,
     "no-pump-after-written": 30,
