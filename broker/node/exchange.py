@@ -271,7 +271,8 @@ class Exchange:
         if batch is not None:
             batch.release()
         waiting_count = self.core.ordering.waiting_count
-        self.totals.waits(waiting_count, self.timers.now_s)
+        if waiting_count or self.totals.waiting_count:
+            self.totals.waits(waiting_count, self.timers.now_s)
         is_over = waiting_count > WAITING_COUNT_MAX
         if is_over is not self.is_withholding:
             self._withhold_or_grant(is_over=is_over)
