@@ -24,7 +24,8 @@ Laws.
    class names in a set `DERIVED`, which follow from options and tables. Objects inside have no such
    attributes. An object that is referred to twice is restored as one object, with another identity.
 
-A plugin may have a method `run` (`TakesRuns`), so that what comes together costs one call.
+A plugin may have a method `run` (`TakesRuns`), so that what comes together costs one call, and a method
+`audit` (`Audited`), so that its state becomes right again if memory changes it.
 
 Marks are small numbers (0 to `MARK_LIMIT`) that a publication carries over one link, for the neighbour's
 plugin only. Notes are messages between neighbouring plugins. The plugin alone defines their meaning. Data
@@ -290,6 +291,17 @@ class TakesRuns(Protocol):
         ...
 
 
+class Audited(Protocol):
+    """A plugin that looks at its own state, as often as leases are renewed, and never for an event."""
+
+    def audit(self, uplink: Hops, links: Hops, hops: Hops) -> tuple[bool, Sequence[Emission]]:
+        """Make the state agree with itself and with these hops; return whether it was wrong, and emissions.
+
+        `uplink` is 0 for a root. Where nothing is wrong nothing changes, but for a question to a neighbour.
+        """
+        ...
+
+
 class Lifting(Protocol):
     """A plugin that lets a child get another parent while events flow: the broker above, or its sibling.
 
@@ -300,6 +312,11 @@ class Lifting(Protocol):
     @property
     def open_count(self) -> int:
         """The number of requests that the uplink has still to answer."""
+        ...
+
+    @property
+    def awaited(self) -> Sequence[object]:
+        """The items that these requests are about."""
         ...
 
     def order_above(self, child: Hops) -> None:

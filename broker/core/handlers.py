@@ -43,6 +43,8 @@ from broker.move_messages import (
     LowerAsked,
     LowerCancelled,
     Lowered,
+    LowerGranted,
+    LowerPrepared,
     LowerSettled,
     LowerTaken,
     MoveAnswer,
@@ -52,7 +54,7 @@ from broker.move_messages import (
     StepRefused,
     Switched,
 )
-from broker.replay_messages import ReplayAsked, ReplayMore, ReplayOver, ReplayPart, ReplayReady
+from broker.replay_messages import CacheMarked, ReplayAsked, ReplayMore, ReplayOver, ReplayPart, ReplayReady
 
 
 def handlers_of(  # noqa: PLR0913, PLR0917 - one per part
@@ -89,17 +91,19 @@ def handlers_of(  # noqa: PLR0913, PLR0917 - one per part
         Whereabouts: directory.learn,
         MoveAsked: moves.asked,
         MoveAnswer: moves.answered,
-        StepQueued: lambda *_: None,  # It may come when the step is over: by the new link.
+        StepQueued: parts.rises.queued,
         StepRefused: parts.rises.refuse,
         StepCancelled: parts.cancelled,
-        LiftAsked: parts.lifts.asked,
-        LiftReady: parts.rises.ready,
+        LiftAsked: parts.asked,
+        LiftReady: parts.asked,
         Lift: parts.lift,
         LiftedRoutes: steps.take_routes,
         LiftedIds: steps.take_ids,
         Lifted: parts.lifts.lifted,
         Switched: parts.switched,
-        LowerAsked: parts.lowers.asked,
+        LowerAsked: parts.asked,
+        LowerGranted: parts.asked,
+        LowerPrepared: parts.lowers.prepared,
         LowerCancelled: parts.lowers.cancelled,
         Lowered: parts.lowers.lowered,
         LowerTaken: parts.lowers.taken,
@@ -110,4 +114,5 @@ def handlers_of(  # noqa: PLR0913, PLR0917 - one per part
         ReplayMore: replays.more,
         ReplayPart: replays.part,
         ReplayOver: replays.over,
+        CacheMarked: replays.marked,
     }
