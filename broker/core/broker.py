@@ -501,7 +501,8 @@ class BrokerCore:
         if subscribed:
             subscribed = replays.opened(subscribed)
         outgoing = self._hops.drain()
-        if len(self.steps) or self.steps.news:
+        steps = self.steps
+        if steps.present is not None or steps.rising is not None or steps.waiting or steps.news:
             outgoing = self._step(outgoing)
         if replays.playbacks or replays.late:
             # A playback that overflows ends its question at the neighbours, so there may be more to send.
