@@ -37,7 +37,7 @@ class Audit:
     def make(self, uplink: Hop | None) -> None:
         """Let the plugin look at its state, if it can."""
         audit = getattr(self._plugin, "audit", None)
-        if audit is None or self._steps.present is not None:
+        if audit is None or self._steps.present is not None or self._steps.rising is not None:
             return
         links = sum(link.bit for link in self._routing.links.values())
         is_wrong, emissions = audit(uplink.bit if uplink is not None else 0, links, self._hops.opened)
