@@ -65,7 +65,7 @@ class TextPairs(Generic[Key]):
                 if len(both) == 1:
                     pending.append(table[both.pop()])
                 elif both:
-                    pending += [table[each] for each in sorted(both)]
+                    pending += [table[each] for each in sorted(both, key=str)]
 
     def _pair(self, constraint: Constraint) -> tuple[str, str]:
         """Return the two texts by which an entry is looked up here; others were on the way."""

@@ -40,7 +40,8 @@ def test_all_texts_are_found_whatever_else_is_in_the_list_and_however_often() ->
 
 def test_what_is_no_list_has_no_pairs() -> None:
     index = index_of(WANTED)
-    assert [index.match({"x": each}) for each in ("ab", 1, None, {"a": 1}, [])] == [[]] * 5
+    others: list[Value] = ["ab", 1, None, {"a": 1}, []]
+    assert [index.match({"x": each}) for each in others] == [[]] * 5
 
 
 def test_what_is_found_has_an_order() -> None:

@@ -62,8 +62,9 @@ def kill(session: int) -> None:
 @contextmanager
 def task_in_the_middle(port: socket.socket, started: "subprocess.Popen[str]") -> Iterator[int]:
     """A task that is held in the middle of a batch, by the executor that runs it."""
-    ready, _, _ = select([port, started.stdout], [], [])
-    assert port in ready, "the driver has ended"
+    assert started.stdout is not None
+    ready, _, _ = select([port.fileno(), started.stdout.fileno()], [], [])
+    assert port.fileno() in ready, "the driver has ended"
     connection, _ = port.accept()
     with connection, connection.makefile() as said:
         yield executor_of(Path("/proc", said.readline().strip()))

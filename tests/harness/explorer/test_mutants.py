@@ -20,7 +20,7 @@ FIRST_SEEDS = {
     "backlog-forgotten": 30,
     "barrier-forgets": 1400,
     "batches-at-the-end": 260,
-    "client-acknowledges-more": 240,
+    "client-acknowledges-more": 2050,
     "client-flushes-all": 80,
     "client-keeps-old-offers": 120,
     "client-repeats-elsewhere": 80,
