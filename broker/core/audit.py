@@ -2,7 +2,7 @@
 
 Theory. Leases compare routes with neighbours (`broker.core.leases`). What nobody else has cannot be compared;
 so it is checked against what follows from the rest of this broker's state, as often as leases are renewed
-and never for an event. What is wrong is mended by the smallest safe means: it is computed again, dropped, or
+and never for an event. What is wrong is made right by the smallest safe means: computed again, dropped, or
 asked for; and all that may have missed something by it get a gap.
 
 Laws.
@@ -24,7 +24,7 @@ from ordering.interface import Emission
 
 
 @define(eq=False)
-class Audit:
+class StateAudit:
     """Compares the state of this broker's plugin with its links; `repairs` counts what was wrong."""
 
     _routing: RoutingState

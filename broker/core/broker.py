@@ -16,7 +16,7 @@ from operator import attrgetter
 from typing import Final
 
 from broker.core.attachment import Attachments, identity_of, name_of
-from broker.core.audit import Audit
+from broker.core.audit import StateAudit
 from broker.core.effects import CoreEffects, ProtocolError
 from broker.core.handlers import handlers_of
 from broker.core.hops import Hop, HopTable
@@ -113,7 +113,7 @@ class BrokerCore:
         self._step_parts = StepParts(self.steps)
         self.moves = MoveRequests(self._membership, self._directory.roster, self._send_now, self.steps)
         plugin = getattr(self.ordering, "watched", self.ordering)
-        self.audit = Audit(
+        self.audit = StateAudit(
             self._routing, self.leases.repairs, self._hops, plugin, self.steps, self._carry_out
         )
         self._handlers = handlers_of(
