@@ -2,7 +2,7 @@ from typing import TYPE_CHECKING, cast
 
 from attrs import asdict, frozen
 
-from examples.pages.audit import StateAudit
+from examples.pages.audit import Audit
 from examples.ticker.investor import Book, PriceTick, Rules
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ class FakeDelivery:
         return asdict(self.tick)
 
 
-def deliver(audit: StateAudit, name: str, order: list[int], day: int = 1) -> None:
+def deliver(audit: Audit, name: str, order: list[int], day: int = 1) -> None:
     book = Book(Rules(drop=0.02, limits={}))
     for tick in (BELL, QUOTE):
         book.take(tick)
@@ -37,8 +37,8 @@ def deliver(audit: StateAudit, name: str, order: list[int], day: int = 1) -> Non
         audit.record(name, delivery, tick, book.take(tick), book)
 
 
-def audited(investor: list[int], auditor: list[int]) -> StateAudit:
-    audit = StateAudit()
+def audited(investor: list[int], auditor: list[int]) -> Audit:
+    audit = Audit()
     audit.add("Ada", "Ada's auditor", "symbol == 'SAP'")
     deliver(audit, "Ada", investor)
     deliver(audit, "Ada's auditor", auditor)
@@ -65,7 +65,7 @@ def test_a_later_view_is_not_wrong() -> None:
 
 
 def test_a_closed_book_is_not_compared() -> None:
-    audit = StateAudit()
+    audit = Audit()
     audit.add("Ada", "Ada's auditor", "symbol == 'SAP'")
     deliver(audit, "Ada", [0, 1, 2])
     deliver(audit, "Ada's auditor", [2, 1, 0], day=0)
@@ -73,7 +73,7 @@ def test_a_closed_book_is_not_compared() -> None:
 
 
 def test_tapes_of_different_filters_are_compared_in_what_they_have_in_common() -> None:
-    audit = StateAudit()
+    audit = Audit()
     audit.add("Ada", "Ada's auditor", "symbol == 'SAP'")
     audit.add("Ben", "Ben's auditor", "price >= 99")
     deliver(audit, "Ada", [0, 1, 2])
