@@ -99,7 +99,6 @@ class BrokerCore:
         self._questions = WayQuestions()
         self._explained: list[WayAnswer] = []
         self._replays = Replays(self._routing, self._send, self._send_now)
-        self._cache = self._replays.cache
         self.steps = MoveSteps(
             self._routing,
             self._membership,
@@ -200,6 +199,10 @@ class BrokerCore:
             self._carry_out(self.ordering.uplink_changed(link.bit))
             self._directory.attached(link)
 
+    def continue_crossing(self) -> None:
+        """Go on with what a new neighbour is to know; see `CoreEffects.is_unfinished`."""
+        self._routing.continue_crossing()
+
     # --- moves ---
 
     def move(self, question: str, broker: str, uplink: str, method: str) -> None:
@@ -271,8 +274,8 @@ class BrokerCore:
     def publish(self, publisher: str, publications: Sequence[Publication]) -> None:
         """Route publications of a local publisher whose barrier is passed."""
         assert publisher in self._routing.tables.local.filters, f"{publisher} has not advertised"
-        if self._cache.size_bytes_max:
-            self._cache.keep(publisher, publications)
+        if self.cache.size_bytes_max:
+            self.cache.keep(publisher, publications)
         self._route(publications, 0)
 
     # --- leases ---
@@ -290,7 +293,7 @@ class BrokerCore:
     @property
     def cache(self) -> Cache:
         """Return the cache of what local publishers published last."""
-        return self._cache
+        return self._replays.cache
 
     @property
     def replays(self) -> Replays:
@@ -324,13 +327,12 @@ class BrokerCore:
                 if (whole := self._collector.take(message, link)) is not None:
                     self._control(link, whole)
         if self.steps.turned is not None:
-            uplink, arrived = self.steps.turned
-            self.steps.turned = None
+            (uplink, arrived), self.steps.turned = self.steps.turned, None
             self._directory.attached(uplink)
             self.receive(uplink, arrived)
         if self.steps.joined is not None:
-            uplink, self.steps.joined = self.steps.joined, None
-            self.moves.attached(uplink)
+            self.moves.attached(self.steps.joined)
+            self.steps.joined = None
 
     def _arrive(self, link: Hop, messages: Sequence[LinkMessage]) -> None:
         for message in messages:
@@ -486,7 +488,7 @@ class BrokerCore:
             self._step_parts.lowers,
             self._collector,
             self._replays,
-            self._cache,
+            self.cache,
             # A watched plugin has the state of the plugin itself: what was seen is no state of the broker.
             getattr(self.ordering, "watched", self.ordering),
         )
@@ -518,6 +520,7 @@ class BrokerCore:
             subscribed
             or moves.begun
             or moves.is_ending
+            or routing.crossings.unfinished
             or routing.advertised
             or wanted
             or offered
@@ -528,7 +531,7 @@ class BrokerCore:
         )
         if not has_news:
             routing.subscribing.subscribed = []
-            return CoreEffects([], outgoing, has_news, [], [], [], [], [], [], [], [], [], is_ending=False)
+            return CoreEffects.of_messages(outgoing)
         effects = CoreEffects(
             self._switched,
             outgoing,
@@ -542,11 +545,12 @@ class BrokerCore:
             self._attached,
             self._rejected,
             moves.begun,
+            bool(routing.crossings.unfinished),
             moves.is_ending,
         )
         replays.waiting, moves.begun, self._switched, moves.is_ending = [], [], [], False
-        routing.advertised, routing.subscribing.subscribed, self._explained = [], [], []
-        self._attached, self._rejected = [], []
+        routing.advertised, routing.subscribing.subscribed = [], []
+        self._explained, self._attached, self._rejected = [], [], []
         return effects
 
     def _step(self, outgoing: Sequence[tuple[Hop, list[LinkMessage]]]) -> list[tuple[Hop, list[LinkMessage]]]:
@@ -555,10 +559,6 @@ class BrokerCore:
         held = [*parts.rises.hold(outgoing), *parts.poll()]
         parts.report(self.moves, self._attached, self._rejected, self._switched)
         return held + self._hops.drain()
-
-    def wanted_by(self, publication: Publication) -> int:
-        """Return how many hops a local publication is routed to, for measurements of matching."""
-        return self._routing.tables.route(publication.attributes, 0).targets.bit_count()
 
     @property
     def waiting_count(self) -> int:
