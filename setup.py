@@ -24,6 +24,7 @@ MODULES: Final = (
     "broker.matching.elements",
     "broker.matching.equality",
     "broker.matching.index",
+    "broker.matching.pairs",
     "broker.matching.ranges",
     "broker.publication",
     "broker.station.filter_values",

@@ -165,7 +165,7 @@ class Flush:
 
 @frozen
 class Explain:
-    """Asks about "waiting", a "way" (of a publication), "durable" subscriptions, "uplinks", or "brokers"."""
+    """Asks about "waiting", a "way" (of a publication), "durable", "uplinks", "brokers", or "traffic"."""
 
     number: int
     publisher: str

@@ -79,6 +79,14 @@ def stamped(before: str, after: str, root: Path = ROOT) -> str:
     return "\n".join(["---", *lines, "---", "", body])
 
 
+def filled(page: str, mark: str, content: str) -> str:
+    """Return a page with this content between `<!-- mark: begin -->` and `<!-- mark: end -->`."""
+    begin, end = f"<!-- {mark}: begin -->\n", f"<!-- {mark}: end -->"
+    start, _, rest = page.partition(begin)
+    assert end in rest, f"the page has no place for {mark}"
+    return f"{start}{begin}{content}{end}{rest.partition(end)[2]}"
+
+
 def age(name: str, text: str, root: Path = ROOT) -> Age:
     """Ask git whether what a page measures has changed since the page was made."""
     made = provenance(text)

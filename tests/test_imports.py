@@ -30,6 +30,7 @@ MAY_IMPORT: Final = {
 }
 
 PURE: Final = (
+    "broker.advice",
     "broker.client.deliveries",
     "broker.client.delivery",
     "broker.client.endings",
@@ -118,6 +119,7 @@ ROOMS: Final = (
         "core",
         "station",
         "node",
+        "advice",
         "journal",
         "objects",
         "client",

@@ -387,6 +387,10 @@ class Client:
         """Return the broker's uplink, how often it moved, and the candidates without it."""
         return self._shell.run(self._client.explain_uplinks())
 
+    def explain_traffic(self) -> list[dict[str, object]]:
+        """Return where the broker is, how long events wait there, and its clients' traffic by filters."""
+        return self._shell.run(self._client.explain_traffic())
+
     def move(
         self,
         broker: str,

@@ -277,6 +277,16 @@ class Client:
         (answer,) = question.answers() or ({},)
         return answer
 
+    async def explain_traffic(self) -> list[dict[str, object]]:
+        """Return where the broker is, how long events wait there, and its clients' traffic by filters.
+
+        Raises:
+            RefusedError: this user may not move brokers.
+        """
+        question = Question("", 0, "traffic")
+        await self._answered(question)
+        return question.answers()
+
     async def brokers(self) -> list[dict[str, object]]:
         """Return the name and the address of each broker of the overlay that can be dialled."""
         question = Question("", 0, BROKERS)

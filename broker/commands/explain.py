@@ -1,4 +1,4 @@
-"""`concord explain`: the pending publications of a broker, or the way that a publication took."""
+"""`concord explain`: what is pending at a broker, the way of a publication, or a better tree of brokers."""
 
 import time
 from collections.abc import Sequence
@@ -6,9 +6,12 @@ from collections.abc import Sequence
 import click
 import trio
 
+from broker.advice import CHILDREN
 from broker.client import Client
+from broker.commands.advising import print_advice, surveyed
 from broker.commands.connecting import Connecting, connecting_options
 from broker.commands.lines import to_json
+from broker.commands.options import SPAN
 
 Answer = dict[str, object]
 
@@ -19,6 +22,24 @@ Answer = dict[str, object]
 @connecting_options
 @click.option("--uplinks", is_flag=True, help="Show the uplink, and whom the broker would dial without it.")
 @click.option("--durable", is_flag=True, help="Show the durable subscriptions of this user and --name.")
+@click.option("--advise", is_flag=True, help="Name the root and the uplinks that let events wait less.")
+@click.option(
+    "--for",
+    "seconds",
+    type=SPAN,
+    default="10s",
+    show_default=True,
+    help="How long to count for --advise; 0 takes what clients have done since they came.",
+)
+@click.option(
+    "--children",
+    "children_max",
+    type=click.IntRange(min=1),
+    default=CHILDREN,
+    show_default=True,
+    help="How many children a broker may have by --advise, unless it has more.",
+)
+@click.option("--keep-root", is_flag=True, help="Advise moves alone: no other root.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line.")
 @click.argument("publisher", required=False)
 @click.argument("sequence", required=False, type=click.IntRange(min=1))
@@ -27,6 +48,10 @@ def command(  # noqa: PLR0913 - one per option
     publisher: str | None,
     sequence: int | None,
     *,
+    advise: bool,
+    seconds: float,
+    children_max: int,
+    keep_root: bool,
     durable: bool,
     uplinks: bool,
     as_json: bool,
@@ -34,12 +59,20 @@ def command(  # noqa: PLR0913 - one per option
     """Show what waits at the broker; or, for PUBLISHER and SEQUENCE, which way that publication took.
 
     A publication is named as subscribers see it. Brokers remember the last few thousand.
+
+    With --advise all brokers of the overlay are asked what their clients publish and get, and how long events
+    wait. Nothing is moved; who asks has to be allowed to.
     """
     if publisher is not None and sequence is None:
         raise click.UsageError("PUBLISHER needs a SEQUENCE: together they name one publication")
 
-    if publisher is not None and uplinks:
-        raise click.UsageError("--uplinks is about the broker, PUBLISHER about a publication: ask for one")
+    if sum((publisher is not None, uplinks, durable, advise)) > 1:
+        raise click.UsageError("ask for one thing: PUBLISHER, --uplinks, --durable or --advise")
+
+    if advise:
+        survey = trio.run(surveyed, connecting, seconds)
+        print_advice(survey, children_max, keeps_root=keep_root, as_json=as_json)
+        return
 
     async def run() -> None:
         async with connecting.open() as client:

@@ -106,7 +106,7 @@ class MoveRequests:
 
     def _next(self, message: MoveAsked) -> Destination | None:
         """Return the next broker to dial, if there is a way."""
-        uplink = self._next_step(message.uplink) if message.method == PATH else message.uplink
+        uplink = self.next_step(message.uplink) if message.method == PATH else message.uplink
         if not uplink:
             return None
         return Destination(uplink, self._roster.address_of(uplink), message.method == PATH, self._attempts)
@@ -142,7 +142,7 @@ class MoveRequests:
         elif text := self._objection(message.uplink, message.method):
             self._end(message, "refused", text)
         else:
-            self.present, self._left = message, []
+            self.present = message
             self._go_on(message)
 
     def _go_on(self, message: MoveAsked) -> None:
@@ -156,7 +156,7 @@ class MoveRequests:
             how = "goes to" if destination.is_step else "detaches and dials"
             self._answer(message, "begun", f"{self._name} {how} {destination.uplink}", more=True)
 
-    def _next_step(self, uplink: str) -> str:
+    def next_step(self, uplink: str) -> str:
         """Return the next uplink on the way: another child of the uplink, or the broker above it, or ""."""
         parent, *above = self._roster.ancestors(self._name) or [""]
         way = [uplink, *self._roster.ancestors(uplink)]
@@ -183,7 +183,8 @@ class MoveRequests:
 
     def _over(self, state: str, text: str) -> None:
         """End the present move, and begin the next one."""
-        message, self.present, self._attempts = self.present, None, 0
+        message = self.present
+        self.present, self._left, self._attempts = None, [], 0
         assert message is not None
         self._end(message, state, text)
         while self._queued and self.present is None:
@@ -200,7 +201,7 @@ class MoveRequests:
             text = f"{uplink} is below {name}: the overlay would have a cycle"
         elif not self._roster.address_of(uplink):
             text = f"{name} knows no address of a broker {uplink}"
-        elif method == PATH and not self._next_step(uplink):
+        elif method == PATH and not self.next_step(uplink):
             text = f"{name} knows no way to {uplink} step by step, so try 'reattach'"
         elif method == PATH and (why := self._steps.inability()):
             text = f"{name} stays where it is: {why}"

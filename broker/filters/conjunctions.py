@@ -82,10 +82,7 @@ def conjunction_covers(one: "Conjunction", other: "Mapping[str, Constraint]") ->
     """Return whether every event that satisfies the other satisfies the first."""
     for name, constraint in one:
         narrower = other.get(name)
-        if narrower is None or not (
-            constraint.covers(narrower)
-            or (narrower.width == CALLS_WIDTH and _covers_beside(constraint, narrower))
-        ):
+        if narrower is None or not covers(constraint, narrower):
             return False
     return True
 
@@ -97,10 +94,7 @@ def covers_within(one: "Conjunction", other: "Mapping[str, Constraint]", steps: 
         if narrower is None:
             return False
         steps.take(covering_steps(constraint, narrower))
-        if not (
-            constraint.covers(narrower)
-            or (narrower.width == CALLS_WIDTH and _covers_beside(constraint, narrower))
-        ):
+        if not covers(constraint, narrower):
             return False
     return True
 

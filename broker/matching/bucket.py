@@ -48,10 +48,10 @@ class Path:
     proven: frozenset[str] = frozenset()
     lookups: tuple[str, ...] = ()
 
-    def after(self, name: str, *, exact: bool) -> "Path":
-        """The path one step deeper, below a lookup of this attribute."""
+    def after(self, name: str, *, exact: bool, taken: int = 1) -> "Path":
+        """The path one step deeper, below a lookup of this attribute by so many of its conditions."""
         proven = self.proven | {name} if exact else self.proven
-        return Path(self.used | {name}, proven, (*self.lookups, name))
+        return Path(self.used | {name}, proven, (*self.lookups, *[name] * taken))
 
     def inexact(self) -> "Path":
         """The same path if the last lookup was not exact."""

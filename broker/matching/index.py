@@ -3,7 +3,7 @@
 Theory of operation: filters are disjunctions; each of their conjunctions is an entry. An entry is looked up
 by its most selective attribute; entries that meet in one bucket are looked up by their next attribute, and
 so on until a bucket is small enough to try its entries one by one. See `node` for the choice of the
-attribute, `equality`, `affixes`, `ranges`, `boxes` and `elements` for the lookups.
+attribute, `equality`, `affixes`, `ranges`, `boxes`, `elements` and `pairs` for the lookups.
 
 Laws:
 

@@ -47,6 +47,7 @@ from broker.matching.bucket import (
 from broker.matching.called import Called
 from broker.matching.elements import Containers, Elements
 from broker.matching.equality import Equality, Presence
+from broker.matching.pairs import PAIR, TextPairs, is_pair
 from broker.matching.ranges import Grids, Rays
 
 Kind = Callable[[Filing[Key]], Structure[Key]]
@@ -60,7 +61,8 @@ _BEST: Final = frozenset({TextSet, NumberSet})
 class SplitChoice(Generic[Key]):
     """One attribute, what the entry demands of it, and the structure for that.
 
-    The lowest rank is best. After an exact lookup nothing of the attribute is left to test.
+    The lowest rank is best. After an exact lookup nothing of the attribute is left to test. A lookup in
+    a list takes one of its conditions, or two.
     """
 
     rank: float
@@ -68,6 +70,7 @@ class SplitChoice(Generic[Key]):
     constraint: Constraint
     kind: Kind[Key]
     exact: bool = False
+    taken: int = 1
 
 
 def choose(entry: IndexEntry[Key], path: Path) -> SplitChoice[Key] | None:
@@ -102,9 +105,11 @@ def _classify(name: str, constraint: Constraint, turn: int) -> SplitChoice[Key]:
             return SplitChoice(5, name, constraint, Equality, exact=True)
         case ListPattern(some=some) if conditions := constraint.selective:
             rank = 0.5 if demands_equality(conditions[turn]) else 3.5
-            is_last = turn + 1 == len(conditions)
+            pair = conditions[turn : turn + PAIR]
+            kind, taken = (TextPairs, PAIR) if is_pair(pair) else (Elements, 1)
+            is_last = turn + taken == len(conditions)
             exact = is_last and constraint == ListPattern(some=some) and len(some) == len(conditions)
-            return SplitChoice(rank, name, constraint, Elements, exact=exact)
+            return SplitChoice(rank, name, constraint, kind, exact=exact, taken=taken)
         case Containing() if constraint.present:
             return SplitChoice(5.5, name, constraint, Containers, exact=constraint.parts == 1)
         case NumberRange(low, _, high) if (
@@ -190,7 +195,7 @@ class TreeNode(Generic[Key]):
         label = (choice.name, choice.kind.__name__, choice.exact)
         structure = self._structures.get(label)
         if structure is None:
-            path = self._path.after(choice.name, exact=choice.exact)
+            path = self._path.after(choice.name, exact=choice.exact, taken=choice.taken)
             structure = self._structures[label] = choice.kind(Filing(path, TreeNode, self._index))
             self._list_probes(choice.name)
         structure.add(entry, choice.constraint)

@@ -24,6 +24,7 @@ from broker.messages import Explained, Wanted
 from broker.node.connection import Connection
 from broker.node.exchange import Exchange
 from broker.node.publishers import LocalPublisher
+from broker.node.traffic import traffic_of
 from broker.page_limits import PAGE_ITEMS_BYTES
 from broker.wire import encode
 
@@ -144,6 +145,8 @@ def lines_about(about: str, exchange: Exchange, client: str, user: str) -> Itera
     if about == "uplinks":
         uplink = core.uplink.name if core.uplink is not None else None
         return iter([describe_search(exchange.search, core.roster, uplink, core.below)])
+    if about == "traffic":
+        return traffic_of(exchange)
     return iter(core.explain_waiting())
 
 

@@ -553,12 +553,14 @@ class ClientSession:
         """Answer which publications are pending here, or ask all that the publication has reached."""
         if not self._is_next(request.number):
             return
-        if request.about != "durable" and not self.user.may("explain"):
+        # Filters are what others look for: only who may move brokers sees them.
+        verb = "administer" if request.about == "traffic" else "explain"
+        if request.about != "durable" and not self.user.may(verb):
             text = f"user {self.user.name!r} may not ask what goes on at the broker"
             self._refuse(request.number, "not-allowed", text)
             return
         self._units -= EXPLAIN_UNITS
-        if request.publisher and request.about not in {"durable", "uplinks", "brokers"}:
+        if request.publisher and request.about not in {"durable", "uplinks", "brokers", "traffic"}:
             station, publisher, sequence = self._exchange.station, request.publisher, request.sequence
             self._overlay.ask(
                 request.number, lambda question: station.explain_way(question, publisher, sequence)

@@ -271,7 +271,9 @@ class Exchange:
                 end()
         if batch is not None:
             batch.release()
-        is_over = self.core.ordering.waiting_count > WAITING_COUNT_MAX
+        waiting_count = self.core.ordering.waiting_count
+        self.totals.waits(waiting_count, self.timers.now_s)
+        is_over = waiting_count > WAITING_COUNT_MAX
         if is_over is not self.is_withholding:
             self._withhold_or_grant(is_over=is_over)
 

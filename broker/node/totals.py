@@ -22,3 +22,12 @@ class Totals:
     matched: int = 0
     matching_s: float = 0.0
     closed_sent_bytes: int = 0
+    waiting_s: float = 0.0
+    """How long publications were pending in the ordering plugin, all together."""
+    _waiting_count: int = 0
+    _waiting_since_s: float = 0.0
+
+    def waits(self, count: int, now_s: float) -> None:
+        """Count how long publications have been pending until now; from now on so many are."""
+        self.waiting_s += self._waiting_count * (now_s - self._waiting_since_s)
+        self._waiting_count, self._waiting_since_s = count, now_s

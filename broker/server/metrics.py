@@ -129,6 +129,11 @@ class BrokerCollector(Collector):
             ("ordering_requests", "Publications sent that ask a neighbour for an answer.", measures.requests),
             ("ordering_acknowledgements", "Answers given to neighbours.", measures.acknowledgements),
             ("ordering_deferred", "Publications that had to wait.", measures.deferred),
+            (
+                "ordering_waiting_seconds",
+                "How long publications have waited, all together.",
+                self._exchange.totals.waiting_s,
+            ),
             ("ordering_refused", "Publications dropped at the ordering plugin's bound.", measures.refused),
             (
                 "ordering_metadata_bytes",

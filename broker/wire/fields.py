@@ -32,7 +32,7 @@ METHODS: Final = ("end", "path", "reattach")
 CHOICES: Final = {
     "Hello.role": ("client", "broker"),
     "Subscribe.policy": ("disconnect", "drop"),
-    "Explain.about": ("waiting", "way", "durable", "uplinks", "brokers"),
+    "Explain.about": ("waiting", "way", "durable", "uplinks", "brokers", "traffic"),
     "AttachAnswer.verdict": ("granted", "cycle", "duplicate"),
     "Move.method": METHODS,
     "MoveAsked.method": METHODS,

@@ -13,6 +13,7 @@ __all__ = ["COMMANDS", "harness"]
 
 COMMANDS: Final = {
     "advise": "harness.commands.advise:command",
+    "advised-moves": "harness.commands.advised_moves:command",
     "analyze": "harness.commands.analyze:command",
     "compare": "harness.commands.compare:command",
     "explore": "harness.commands.explore:command",

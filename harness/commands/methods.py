@@ -8,7 +8,7 @@ import click
 from attrs import evolve
 
 from harness.reshaping.methods import METHODS, MoveCase, MoveCost, costs
-from harness.results import stamped
+from harness.results import filled, stamped
 from harness.tables import Table
 
 SIZES: Final = (10, 30, 100)
@@ -70,7 +70,4 @@ def command(seeds: int, out: Path | None) -> None:
         click.echo(table.text())
         return
     before = out.read_text(encoding="utf-8")
-    begin, end = "<!-- methods: begin -->\n", "<!-- methods: end -->"
-    start, _, rest = before.partition(begin)
-    page = f"{start}{begin}{table.markdown()}{end}{rest.partition(end)[2]}"
-    out.write_text(stamped(before, page), encoding="utf-8")
+    out.write_text(stamped(before, filled(before, "methods", table.markdown())), encoding="utf-8")

@@ -10,6 +10,7 @@ from broker.core.barrier import Barrier
 from broker.core.broker import BrokerCore
 from broker.core.hops import Hop
 from broker.core.lifting import Lifts
+from broker.core.moves import MoveRequests
 from broker.core.rising import Rises
 from broker.core.routing import RoutingState
 from broker.core.stepping import MoveSteps, Outgoing, Parting, Receiving, Rise, Rising
@@ -27,6 +28,7 @@ _lost_rising = Rises.link_lost
 _send_held = Rises._send_held
 _take_over = adoption.take_over
 _offer_handed_over = Subscribing.offer_handed_over
+_over = MoveRequests._over
 
 
 # --- the child ---
@@ -194,3 +196,13 @@ def grants_every_step(self: MoveSteps) -> str:
     """Take part in several steps at a time."""
     del self
     return ""
+
+
+# --- whole moves ---
+
+
+def remembers_what_it_left(self: MoveRequests, state: str, text: str) -> None:
+    """Go to no broker again that an earlier move has left."""
+    left = self._left
+    _over(self, state, text)
+    self._left = self._left or left

@@ -38,6 +38,7 @@ KINDS: Final = (
     "stuck",
     "promise",
     "tables",
+    "wayless",
     "replay",
     "interest",
     "leases",
@@ -48,7 +49,7 @@ KINDS: Final = (
     "error",
 )
 """The kinds of faults: a promise is broken, something waits for ever, an axiom of the formal specifications
-does not hold, a routing table is wrong, or a core has raised."""
+does not hold, a routing table is wrong, a broker knows no way to another one, or a core has raised."""
 
 BATCH: Final = 200
 """Schedules per piece of work: about half a second, so that progress is seen and the last piece is short."""

@@ -23,6 +23,7 @@ from broker.core.lifting import Lifts
 from broker.core.losses import Losses
 from broker.core.lowering import Lowers
 from broker.core.membership import Directory, Membership
+from broker.core.moves import MoveRequests
 from broker.core.pages import Collector
 from broker.core.replays import Replays
 from broker.core.rising import Rises
@@ -259,6 +260,7 @@ MUTANTS: Final[dict[str, Mutant]] = {
     ),
     "lift-ended-stays": _one("moves", "lift", stepping, "take_over", broken_lifts.keeps_what_has_ended),
     "lift-old-leases": _one("moves", "lift+leases", Lifts, "is_outdated", broken_lifts.takes_old_leases),
+    "move-not-again": _one("moves", "lift", MoveRequests, "_over", broken_lifts.remembers_what_it_left),
     "lift-two-at-once": _one("moves", "lift", MoveSteps, "objection", broken_lifts.grants_every_step),
     "lower-joins-early": _one("moves", "lower", Rises, "ready", broken_lowers.sends_at_the_switch),
     "lower-keeps-nothing": _one("moves", "lower", Pairwise, "keep_for", broken_lowers.keeps_nothing),

@@ -16,7 +16,7 @@ from harness.peers.adapter import PeerClients
 from harness.peers.starting import versions
 from harness.peers.turns import Event, PublisherTurn, SubscriberTurn, publish, until_over
 from harness.peers.workload import PRICES
-from harness.processes import ServerProcess
+from harness.processes import ServerProcess, start_server
 
 WANTED: Final = "kind == 'trade' and price > 0"
 """What is advertised and subscribed to: every event matches."""
@@ -28,8 +28,9 @@ _EVENTS: Final[Sequence[Mapping[str, str | float]]] = tuple(
 
 @attrs.frozen
 class Concord:
-    """This product."""
+    """This product: a star of brokers, or one broker of several workers."""
 
+    workers: int = 1
     name: str = "concord"
     most_servers: int = 100
 
@@ -42,8 +43,11 @@ class Concord:
         return versions(package="concord-pubsub")
 
     async def start(self, nursery: trio.Nursery, count: int, folder: Path) -> list[ServerProcess]:
-        """Start a star of brokers."""
+        """Start a star of brokers, or the workers."""
         del folder
+        if self.workers > 1:
+            options = ("--name", "B", "--listen", "127.0.0.1:0", "--workers", str(self.workers))
+            return [await start_server(nursery, "workers", "broker", ("broker", *options))]
         names = [f"B{number}" for number in range(1, count + 1)]
         uplinks = {name: None if name == names[0] else names[0] for name in names}
         return list((await start_brokers(nursery, uplinks)).values())

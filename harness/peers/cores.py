@@ -11,21 +11,17 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import click
 import trio
-from attrs import evolve, field, frozen
+from attrs import evolve, frozen
 
 from harness.peers import measurement
 from harness.peers.board import BoardPhase
 from harness.peers.concord import Concord
 from harness.peers.workload import SHAPES, WorkloadTiming
-from harness.processes import ServerProcess, start_server
 from harness.tables import show, shown, table_of
-
-if TYPE_CHECKING:
-    from harness.peers.adapter import Adapter
 
 WORKERS: Final = (1, 2, 4, 8)
 SHAPE: Final = next(
@@ -47,23 +43,6 @@ class SplitRow:
     limit_per_s: float = shown("deliveries/s if each has a core", ",.0f")
 
 
-@frozen
-class _Split:
-    """Concord as the peers' harness runs it, with several workers in place of a broker."""
-
-    concord: Concord = field(factory=Concord)
-    workers: int = 1
-
-    async def start(self, nursery: trio.Nursery, count: int, folder: Path) -> list[ServerProcess]:
-        """Start the workers; with one, the one broker."""
-        del count, folder
-        options = ("--name", "B", "--listen", "127.0.0.1:0", "--workers", str(self.workers))
-        return [await start_server(nursery, "workers", "broker", ("broker", *options))]
-
-    def __getattr__(self, name: str) -> object:
-        return getattr(self.concord, name)
-
-
 def _worker_times_s(supervisor: int, workers: int) -> list[float]:
     """Return the processor time of every worker; one alone is its own supervisor."""
     if workers == 1:
@@ -74,8 +53,7 @@ def _worker_times_s(supervisor: int, workers: int) -> list[float]:
 
 
 async def _measure(workers: int, folder: Path) -> SplitRow:
-    adapter: Adapter = _Split(workers=workers)  # type: ignore[assignment]  # the rest is Concord's
-    async with measurement.running(adapter, SHAPE, WorkloadTiming(), folder) as system:
+    async with measurement.running(Concord(workers=workers), SHAPE, WorkloadTiming(), folder) as system:
         board, supervisor = system.board, system.servers[0].process.pid
         board.enter(BoardPhase.FLAT_OUT)
         await trio.sleep(WARM_UP_S)

@@ -140,6 +140,14 @@ class Load:
             unseen=sum(missing[seat.name] for seat in seats if seat.gaps),
         )
 
+    def marks(self) -> Mapping[str, int]:
+        """Return how many deliveries each seat has had, to be given to `late_ms` later."""
+        return {name: len(seat.late_ms) for name, seat in self.seats.items()}
+
+    def late_ms(self, since: Mapping[str, int]) -> list[float]:
+        """Return how late all events since some marks were, from everywhere to everywhere."""
+        return sorted(late for name, seat in self.seats.items() for _, late in seat.late_ms[since[name] :])
+
     def down_ms(self) -> list[float]:
         """Return how late the root's events were everywhere else."""
         return sorted(

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Final
 
+import click
 import trio
 from attrs import Factory, define
 
@@ -67,10 +68,12 @@ class ReshapedOverlay:
         return found
 
     async def move(self, client: Client, name: str, uplink: str) -> bool:
-        """Let a broker move without a gap; return whether it did."""
+        """Let a broker move without a gap; return whether it did, and print why not."""
         outcome = await client.move(name, uplink)
         if outcome["state"] == "moved":
             self.uplinks[name] = uplink
+        else:
+            click.echo(f"{outcome['broker']} is {outcome['state']}: {outcome['text']}", err=True)
         return outcome["state"] == "moved"
 
 

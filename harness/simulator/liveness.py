@@ -53,7 +53,7 @@ def rest(world: World) -> list[tuple[str, str]]:
 
 def wrong_at_rest(world: World) -> list[tuple[str, str]]:
     """Compare a world at rest with a computation from scratch."""
-    return [*_left_over(world), *_wrong_tables(world), *_wrong_interest(world)]
+    return [*_left_over(world), *_wrong_tables(world), *_wrong_interest(world), *_wayless(world)]
 
 
 def go_on(world: World) -> list[tuple[str, str]]:
@@ -124,6 +124,20 @@ def _wrong_tables(world: World) -> list[tuple[str, str]]:
                     text = f"{site.name} knows the {what} {_listed(has)} through {hop.name}"
                     wrong.append(("tables", f"{text}, not {_listed(should)}"))
     return wrong
+
+
+def _wayless(world: World) -> list[tuple[str, str]]:
+    """Return what brokers of one tree cannot be moved to step by step, although they know all addresses."""
+    if sum(site.core.uplink is None for site in world.sites.values()) != 1:
+        return []
+    return [
+        ("wayless", f"{site.name} knows no way to {other.name}: {site.core.roster!r}")
+        for site in world.sites.values()
+        if (uplink := site.core.uplink) is not None
+        if all(map(site.core.roster.address_of, world.sites))
+        for other in sites_beyond(site, uplink)
+        if other.name != uplink.name and not site.core.moves.next_step(other.name)
+    ]
 
 
 def _listed(routes: list[RouteFilter]) -> list[str]:

@@ -108,7 +108,7 @@ export const KINDS = {
   Unsubscribe: { code: 0x23, fields: { number } },
   Credit: { code: 0x24, fields: { number, count: number, taken: number } },
   Flush: { code: 0x25, fields: { number } },
-  Explain: { code: 0x26, fields: { number, publisher: id, sequence: number, about: oneOf("waiting", "way", "durable", "uplinks", "brokers") } },
+  Explain: { code: 0x26, fields: { number, publisher: id, sequence: number, about: oneOf("waiting", "way", "durable", "uplinks", "brokers", "traffic") } },
   Forget: { code: 0x27, fields: { number, durable: id } },
   Move: { code: 0x28, fields: { number, broker: id, uplink: id, method: id } },
   Discover: { code: 0x2c, fields: { number, filter: prose } },

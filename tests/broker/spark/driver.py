@@ -1,9 +1,12 @@
 """A Spark driver, to be killed: events of a broker into Parquet files, once each.
 
-A task that comes to the event whose `n` is `HELD` says so by opening a pipe, and goes on when that is over.
+A task that comes to the event whose `n` is `HELD` says so: it connects to the port that the driver was given,
+sends the number of its process, and goes on when that connection ends. Without a port it just goes on.
 """
 
 import json
+import os
+import socket
 import sys
 from pathlib import Path
 from typing import Final
@@ -17,14 +20,15 @@ from harness.analysis.session import session
 HELD: Final = 50
 
 
-def main(master: str, broker: str, folder: Path) -> None:
+def main(master: str, broker: str, folder: Path, port: int) -> None:
     """Run the query until it has all that is there, and print the rows."""
-    pipe = folder / "pipe"
 
     @F.udf(returnType=IntegerType())
     def held(n: int) -> int:
-        if n == HELD and pipe.exists():
-            pipe.read_bytes()
+        if n == HELD and port:
+            with socket.create_connection(("127.0.0.1", port)) as connection:
+                connection.sendall(b"%d\n" % os.getpid())
+                connection.recv(1)
         return n
 
     with session(master) as spark:
@@ -41,4 +45,4 @@ def main(master: str, broker: str, folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2], Path(sys.argv[3]))
+    main(sys.argv[1], sys.argv[2], Path(sys.argv[3]), int(sys.argv[4]))

@@ -3,11 +3,13 @@
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from select import select
 
 import pytest
 
@@ -15,17 +17,17 @@ from broker.client.blocking import connect
 from tests.broker.client.stage import stage
 from tests.sources import ROOT
 
-pytestmark = pytest.mark.timeout(300)
-"""Spark is started twice."""
+pytestmark = pytest.mark.timeout(600)
+"""Spark is started twice, once as a cluster: four Java machines, which may have little of the processors."""
 
 COUNT = 70
 EXECUTOR = b"CoarseGrainedExecutorBackend"
 
 
 @contextmanager
-def driver(master: str, broker: str, folder: Path) -> Iterator["subprocess.Popen[str]"]:
+def driver(master: str, broker: str, folder: Path, port: int = 0) -> Iterator["subprocess.Popen[str]"]:
     """A driver in a session of its own, which is killed with all that it has started."""
-    program = [sys.executable, "-m", "tests.broker.spark.driver", master, broker, str(folder)]
+    program = [sys.executable, "-m", "tests.broker.spark.driver", master, broker, str(folder), str(port)]
     process = subprocess.Popen(  # noqa: S603 - the program beside this one
         program,
         cwd=ROOT,
@@ -57,26 +59,26 @@ def kill(session: int) -> None:
             os.kill(int(place.name), signal.SIGKILL)
 
 
-def worker_at(pipe: Path, session: int) -> Path | None:
-    """The process of a task that has opened the pipe."""
-    for place in members(session):
-        with suppress(FileNotFoundError, PermissionError):
-            if any(each.resolve() == pipe for each in (place / "fd").iterdir()):
-                return place
-    return None
+@contextmanager
+def task_in_the_middle(port: socket.socket, started: "subprocess.Popen[str]") -> Iterator[int]:
+    """A task that is held in the middle of a batch, by the executor that runs it."""
+    assert started.stdout is not None
+    ready, _, _ = select([port.fileno(), started.stdout.fileno()], [], [])
+    assert port.fileno() in ready, "the driver has ended"
+    connection, _ = port.accept()
+    with connection, connection.makefile() as said:
+        yield executor_of(Path("/proc", said.readline().strip()))
 
 
-def executor_of(place: Path | None) -> int:
-    assert place is not None
+def executor_of(place: Path) -> int:
     while EXECUTOR not in (place / "cmdline").read_bytes():
         place = place.parent / (place / "stat").read_text().rpartition(")")[2].split()[1]
     return int(place.name)
 
 
 def test_killed_executors_and_a_killed_driver_lose_and_repeat_nothing(tmp_path: Path) -> None:
-    pipe = tmp_path / "pipe"
-    os.mkfifo(pipe)
     with (
+        socket.create_server(("127.0.0.1", 0)) as port,
         stage() as broker,
         connect(broker.address) as client,
         client.advertise("exists(n)") as publisher,
@@ -88,19 +90,14 @@ def test_killed_executors_and_a_killed_driver_lose_and_repeat_nothing(tmp_path: 
         for n in range(COUNT):
             publisher.publish({"n": n, "side": n % 2})
         publisher.flush()
-        with driver("local-cluster[2,1,1024]", broker.address, tmp_path) as first:
-            with pipe.open("wb"):  # A task is in the middle of the batch.
-                worker = worker_at(pipe, first.pid)
-                executor = executor_of(worker)
-                assert worker is not None
-                for pid in (executor, int(worker.name)):
-                    os.kill(pid, signal.SIGKILL)
-                while worker_at(pipe, first.pid) == worker:
-                    pass
-            with pipe.open("wb"):  # So is the same task on the other executor.
-                assert executor_of(worker_at(pipe, first.pid)) != executor
+        with (
+            driver("local-cluster[2,1,1024]", broker.address, tmp_path, port.getsockname()[1]) as first,
+            task_in_the_middle(port, first) as executor,
+        ):
+            os.kill(executor, signal.SIGKILL)
+            with task_in_the_middle(port, first) as another:  # The same task, run again.
+                assert another != executor
                 kill(first.pid)
-        pipe.unlink()
         publisher.publish({"n": COUNT, "side": 0}, confirm=True)
         with driver("local[2]", broker.address, tmp_path) as second:
             assert second.stdout is not None
