@@ -10,6 +10,7 @@ timed in the process's own time, until nothing is on its way any more; then the 
 import gc
 import json
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from time import process_time_ns
 from typing import Final
 
@@ -43,6 +44,7 @@ class NewcomerRow:
     announced: int = shown("announced", ",")
     steps: int = shown("steps", ",")
     total_ms: float = shown("all, ms", ",.0f")
+    typical_ms: float = shown("99 in 100, ms", ",.0f")
     longest_ms: float = shown("longest, ms", ",.0f")
     newcomer_longest_ms: float = shown("of the newcomer", ",.0f")
     advertised_ms: float = shown("one more advertisement, ms", ",.0f")
@@ -72,7 +74,7 @@ class TimedCore:
         link, sent = self.link, list[LinkMessage]()
         assert link is not None
         for each in messages:
-            sent += self.step(lambda each=each: self.core.receive(link, (each,)))  # type: ignore[misc]
+            sent += self.step(partial(self.core.receive, link, (each,)))
         if self.is_unfinished:
             sent += self.step(self.core.continue_crossing)
         return sent
@@ -118,6 +120,7 @@ def measure(mix: Mix, filters: Sequence[Filter], routing: str, *, dials: bool) -
         announced,
         len(times_ms),
         sum(times_ms),
+        sorted(times_ms)[len(times_ms) * 99 // 100],
         max(times_ms),
         newcomer_ms,
         advertised_ms,

@@ -18,7 +18,8 @@ COUNT = 20
 
 @pytest.fixture(params=[DEFAULT, SIMPLE], ids=str)
 def routing(request: pytest.FixtureRequest) -> Routing:
-    return evolve(request.param, part_count=3)
+    base: Routing = request.param
+    return evolve(base, part_count=3)
 
 
 def large_core(routing: Routing, name: str = "L") -> BrokerCore:
