@@ -4,14 +4,16 @@ Laws.
 
 1. A change gives one broker another uplink, gathers below one broker some of those that it has most
    deliveries with, or makes another broker the root. Changes are made as long as one gains; the best of all
-   ends is advised. The beginnings are the present tree and, for every root, one that is as flat as may be.
-2. Each move must gain `MOVE_WORTH` of what all deliveries cost now, and another root `ROOT_WORTH`: nobody
-   moves for less. So where nothing gains, the advice is the present tree.
+   ends is advised. The beginnings are the present tree and, for every root, one that is as flat as may be;
+   the best of these is the first.
+2. Each move must gain `MOVE_WORTH` of what deliveries cost now for each broker in the mean, and another root
+   `ROOT_WORTH` of what all cost: nobody moves for less. So where nothing gains, the present tree is advised.
 3. The same traffic gives the same advice: there is no chance and no clock. Large overlays end the search by
    `WORK_PAIRS`.
 """
 
 from collections.abc import Iterator, Sequence
+from operator import itemgetter
 from typing import Final
 
 from attrs import define, field, frozen
@@ -26,11 +28,11 @@ CHILDREN: Final = 8
 DELIVERIES_MIN: Final = 100
 """Fewer deliveries may be so by chance."""
 
-MOVE_WORTH: Final = 0.005
+MOVE_WORTH: Final = 0.05
 ROOT_WORTH: Final = 0.05
 """The root is ended and started again for that: its clients get a gap."""
 
-WORK_PAIRS: Final = 4_000_000
+WORK_PAIRS: Final = 10_000_000
 """Pairs of a source and a reader that are looked at: some ten seconds."""
 
 
@@ -114,15 +116,17 @@ class TreeSearch:
 
     def best(self) -> list[int]:
         """Return the best of the trees that the search ends at."""
-        found = [self._climbed(tree) for tree in self._beginnings()]
-        return min(found, key=lambda each: each[0])[1]
+        beginnings = sorted(((self.value(tree), tree) for tree in self._beginnings()), key=itemgetter(0))
+        found = [self._climbed(value, tree) for value, tree in beginnings]
+        return min(found, key=itemgetter(0))[1]
 
     def value(self, uplinks: Uplinks) -> float:
         """Return what a tree costs, with what getting there is worth (law 2)."""
         self.work_left -= self._model.size
         changed = [place for place, above in enumerate(uplinks) if above != self._present[place]]
         is_rooted_anew = self._present.index(ROOT) in changed
-        worth = MOVE_WORTH * (len(changed) - is_rooted_anew) + ROOT_WORTH * is_rooted_anew
+        moves_worth = MOVE_WORTH * (len(changed) - is_rooted_anew) / len(uplinks)
+        worth = moves_worth + ROOT_WORTH * is_rooted_anew
         return self._model.cost(uplinks).total + self._scale * worth
 
     def _beginnings(self) -> Iterator[list[int]]:
@@ -143,9 +147,9 @@ class TreeSearch:
                 filled.append(place)
         return uplinks
 
-    def _climbed(self, uplinks: list[int]) -> tuple[float, list[int]]:
+    def _climbed(self, value: float, uplinks: list[int]) -> tuple[float, list[int]]:
         """Change a tree as long as that gains; return the end and what it costs."""
-        value, is_better = self.value(uplinks), True
+        is_better = True
         while is_better and self.work_left > 0:
             is_better = False
             for broker in range(len(uplinks)):

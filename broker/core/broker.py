@@ -25,7 +25,7 @@ from broker.core.moves import MoveRequests
 from broker.core.pages import Collector, pages_of
 from broker.core.replays import Replays
 from broker.core.routing import RoutingState
-from broker.core.stepping import MoveSteps, Parting, Rising
+from broker.core.stepping import MoveSteps, Parting
 from broker.core.steps import StepParts
 from broker.core.synchronisation import Synchronisation
 from broker.core.tables import NOWHERE, RouteEntry, RoutingTables, TableView
@@ -338,7 +338,7 @@ class BrokerCore:
         for message in messages:
             if isinstance(message, Whereabouts):
                 self._directory.learn(message, link)
-            elif isinstance(rising := self.steps.present, Rising) and rising.link is link:
+            elif (rising := self.steps.rising) is not None and rising.link is link:
                 self._step_parts.rises.arrive(message, rising)
 
     def _receive_whole(self, link: Hop, messages: Sequence[LinkMessage]) -> None:
@@ -506,7 +506,7 @@ class BrokerCore:
         if subscribed:
             subscribed = replays.opened(subscribed)
         outgoing = self._hops.drain()
-        if self.steps.present is not None or self.steps.news or self.steps.waiting:
+        if len(self.steps) or self.steps.news:
             outgoing = self._step(outgoing)
         if replays.playbacks or replays.late:
             # A playback that overflows ends its question at the neighbours, so there may be more to send.
@@ -587,7 +587,7 @@ class BrokerCore:
             "incomplete": len(self._collector),
             "attachments": len(self._membership.attachments),
             "moves": len(self.moves),
-            "steps": self.steps.present is not None,
+            "steps": len(self.steps),
             "replays": len(self._replays),
             "waiting": self.waiting_count,
         }

@@ -258,14 +258,6 @@ def expected_saved(locality: float | None, consumers: int) -> float:
     return 1 - used / STOCKS / tree.link_count
 
 
-def hierarchical_tables(tree: Tree, strategy: str, active: Mapping[str, Sequence[Want]]) -> dict[str, int]:
-    """Remote entries of every broker where subscriptions go up only, as in SIENA's hierarchy and JEDI.
-
-    They are those of an advertisement at the root, wherever publishers are.
-    """
-    return expected_tables(tree, strategy, active, tree.places[0].name)
-
-
 def hierarchical_links(tree: Tree, source: str, brokers: Iterable[str]) -> int:
     """Return how many links a publication takes that goes to the root always, and down where it is wanted."""
     return len(tree.chain(source).union(*(tree.chain(broker) for broker in brokers)))

@@ -30,6 +30,7 @@ from harness.evaluation.routing.expected import expected_tables, is_countable, n
 from harness.evaluation.routing.network import CountedNetwork
 from harness.evaluation.routing.studies import EVERY_STOCK, RoutingStudy
 from harness.evaluation.routing.thesis import (
+    MIDDLE,
     STOCKS,
     Crowd,
     ThesisPlace,
@@ -181,7 +182,7 @@ class Measuring:
         each = self.study.events == EVERY_STOCK
         stocks = range(STOCKS) if each else [random.randrange(STOCKS) for _ in range(QUOTES)]
         for stock in stocks:
-            price = price_of(self.study.kind, random)
+            price = MIDDLE if each else price_of(self.study.kind, random)
             wanting = [broker for broker, want in by_stock.get(stock, ()) if want.accepts(price)]
             self._network.publish(self.study.source, {"symbol": symbol(stock), "price": price})
             needed = needed_links(self.tree, self.study.source, set(wanting))

@@ -1,7 +1,4 @@
-"""What follows from the points of several studies: factors, relative sizes, and baselines beside them.
-
-Of curves that were not measured, what the closed forms of `expected` give stands beside those that were.
-"""
+"""What follows from the points of several studies: factors, relative sizes, and baselines beside them."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
@@ -13,14 +10,11 @@ from harness.evaluation.routing.expected import (
     expected_interval_messages,
     expected_saved,
     hierarchical_links,
-    hierarchical_tables,
     merging_announces,
-    needed_links,
 )
 from harness.evaluation.routing.expected import expected_entries as entries_of
-from harness.evaluation.routing.expected import expected_tables as tables_of
 from harness.evaluation.routing.references import at
-from harness.evaluation.routing.studies import FAR, LOCAL
+from harness.evaluation.routing.studies import FAR, FAR_POINTS, LOCAL
 from harness.evaluation.routing.thesis import LOCALITIES, STOCKS, Crowd, Tree, Want, thesis_tree
 from harness.tables import NONE, Table, beside, number, percent
 
@@ -33,16 +27,13 @@ _CURVES: Final = (
     ("merging, intervals", "intervals-merging"),
 )
 
-HIERARCHICAL: Final = (2, 10, 20)
-"""Consumers at each broker for which the hierarchy is worked out."""
-
 
 def relations(points: Sequence[MeasuredPoint]) -> Iterator[str]:
     """All sections."""
     yield from factors(points)
     yield from merging_beside_covering(points)
     yield from relative_sizes(points)
-    yield from hierarchy()
+    yield from hierarchy(points)
 
 
 def factors(points: Sequence[MeasuredPoint]) -> Iterator[str]:
@@ -94,8 +85,7 @@ def merging_beside_covering(points: Sequence[MeasuredPoint]) -> Iterator[str]:
             for way in ("", "-advertised"):
                 found = at(points, f"changes-intervals-{strategy}{way}", many)
                 expected = expected_interval_messages(many, announces, is_advertised=bool(way))
-                measured = None if found is None else found.messages
-                cells.append(f"({number(expected)})" if measured is None else beside(measured, expected))
+                cells.append(NONE if found is None else beside(found.messages, expected))
         rows.append((str(many), *cells))
     head = ("consumers", "covering", "covering + adv.", "merging", "merging + adv.")
     yield Table(head, rows).markdown()
@@ -143,30 +133,31 @@ def _measured(
 def _saved(points: Sequence[MeasuredPoint], locality: float, consumers: int) -> str:
     expected = expected_saved(locality, consumers)
     found = _measured(points, locality, consumers, is_advertised=True)
-    return f"({percent(expected)})" if found is None else f"{percent(found.saved)} ({percent(expected)})"
+    return NONE if found is None else f"{percent(found.saved)} ({percent(expected)})"
 
 
 def _relative(
     points: Sequence[MeasuredPoint], locality: float, consumers: int, *, is_advertised: bool
 ) -> str:
-    saved = expected_saved(locality, consumers)
-    expected = entries_of(locality, consumers, is_advertised=is_advertised) / saved
     found = _measured(points, locality, consumers, is_advertised=is_advertised)
     if found is None or not found.saved:
-        return f"({number(expected)})"
+        return NONE
+    expected = entries_of(locality, consumers, is_advertised=is_advertised) / expected_saved(
+        locality, consumers
+    )
     return beside(found.entries / found.saved, expected)
 
 
-def hierarchy() -> Iterator[str]:
+def hierarchy(points: Sequence[MeasuredPoint]) -> Iterator[str]:
     """Show hierarchical covering, in which every event goes to the root, beside routing in the whole tree."""
     yield "### Hierarchical covering\n"
     yield (
         "In SIENA's hierarchy and in JEDI subscriptions go up only, and every event goes to the root and "
-        "from there to where it is wanted. Its tables need no advertisements and are as small as with one "
-        "at the root; its events take the way up also where nobody wants them. Worked out from who wants "
-        "what, with all consumers active and the source at a local broker that is farthest from the "
-        "others: entries of all brokers, and links that an event takes on average over all stocks, of "
-        "106.\n"
+        "from there to where it is wanted. Its tables need no advertisements and are those of covering with "
+        "one at the root; its events take the way up also where nobody wants them. All consumers are active, "
+        "and the source is at a local broker that is farthest from the others: entries of all brokers, and "
+        "links that an event takes on average over all stocks, of 106. The links of the hierarchy, which is "
+        "no strategy here, are counted in the tree from who wants what.\n"
     )
     head = (
         "consumers",
@@ -176,25 +167,29 @@ def hierarchy() -> Iterator[str]:
         "links: covering",
         "hierarchical covering",
     )
-    yield Table(head, [_hierarchical(many) for many in HIERARCHICAL]).markdown()
+    yield Table(head, [_hierarchical(points, many) for many in FAR_POINTS]).markdown()
+
+
+def _hierarchical(points: Sequence[MeasuredPoint], consumers: int) -> tuple[str, ...]:
+    everywhere, far, hierarchical = (
+        at(points, study, consumers)
+        for study in (
+            "tables-intervals-covering",
+            "limit-far-covering",
+            "tables-intervals-covering-advertised",
+        )
+    )
+    entries = [NONE if each is None else f"{each.entries:,}" for each in (everywhere, far, hierarchical)]
+    taken = NONE if far is None or far.publications is None else f"{far.publications:.1f}"
+    return str(consumers), *entries, taken, f"{_hierarchical_links(consumers):.1f}"
 
 
 @lru_cache
-def _hierarchical(consumers: int) -> tuple[str, ...]:
+def _hierarchical_links(consumers: int) -> float:
+    """Return how many links an event takes on average over all stocks."""
     tree = thesis_tree()
-    wanted = _everybody(tree, consumers)
-    tables = [
-        tables_of(tree, "covering", wanted, None),
-        tables_of(tree, "covering", wanted, FAR),
-        hierarchical_tables(tree, "covering", wanted),
-    ]
-    readers = _readers(wanted)
-    links = [
-        sum(count(tree, FAR, readers.get(stock, ())) for stock in range(STOCKS)) / STOCKS
-        for count in (needed_links, hierarchical_links)
-    ]
-    entries = [f"{sum(each.values()):,}" for each in tables]
-    return str(consumers), *entries, *(f"{each:.1f}" for each in links)
+    readers = _readers(_everybody(tree, consumers))
+    return sum(hierarchical_links(tree, FAR, readers.get(stock, ())) for stock in range(STOCKS)) / STOCKS
 
 
 def _everybody(tree: Tree, consumers: int) -> Mapping[str, Sequence[Want]]:

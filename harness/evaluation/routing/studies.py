@@ -30,6 +30,9 @@ COARSE: Final = (2, 20, 100)
 
 LOCAL: Final = (10, 50, 200)
 
+FAR_POINTS: Final = (2, 10, 20)
+"""With more, an event goes nearly everywhere."""
+
 ROUNDS_MOST: Final = 60
 """40,000 changes."""
 
@@ -116,6 +119,16 @@ def _limits() -> Iterator[RoutingStudy]:
         name = f"limit-identity{way}"
         yield RoutingStudy(name, "limits", "quotes", "identity", advertising, (1,), is_exhaustive=True)
     yield RoutingStudy("limit-far-source", "limits", "quotes", "simple", "simple", (2,), source=FAR)
+    yield RoutingStudy(
+        "limit-far-covering",
+        "limits",
+        "intervals",
+        "covering",
+        "simple",
+        FAR_POINTS,
+        source=FAR,
+        events=EVERY_STOCK,
+    )
     yield RoutingStudy("limit-flooding", "limits", "quotes", "flooding", "flooding", (2,), events=EVERY_STOCK)
 
 

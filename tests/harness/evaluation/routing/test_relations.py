@@ -6,13 +6,17 @@ from harness.evaluation.routing.expected import (
     expected_interval_messages,
     expected_saved,
     hierarchical_links,
-    hierarchical_tables,
     merging_announces,
     needed_links,
 )
 from harness.evaluation.routing.references import CURVES
-from harness.evaluation.routing.relations import factors, merging_beside_covering, relative_sizes
-from harness.evaluation.routing.thesis import Want, thesis_tree
+from harness.evaluation.routing.relations import (
+    factors,
+    hierarchy,
+    merging_beside_covering,
+    relative_sizes,
+)
+from harness.evaluation.routing.thesis import thesis_tree
 from tests.harness.evaluation.routing.points import point
 
 TREE = thesis_tree(levels=2)
@@ -45,11 +49,6 @@ def test_in_a_hierarchy_an_event_takes_the_way_up_even_if_nobody_wants_it() -> N
     assert hierarchical_links(TREE, "r0-a", ["r1-b"]) == needed_links(TREE, "r0-a", ["r1-b"]) == 4
 
 
-def test_in_a_hierarchy_entries_are_above_their_subscriptions_alone() -> None:
-    found = hierarchical_tables(TREE, "covering", {"r0-a": [Want("one", 1)]})
-    assert {name for name, entries in found.items() if entries} == {"r", "r0"}
-
-
 def test_merging_that_sends_less_than_covering_is_no_confirmation_of_the_thesis() -> None:
     pair = [
         point("changes-intervals-merging", 20, group="changes", messages=30.9),
@@ -57,7 +56,7 @@ def test_merging_that_sends_less_than_covering_is_no_confirmation_of_the_thesis(
     ]
     text = "".join(claims(pair))
     assert "without advertisements | does not hold | 20 consumers: 30.9 to 41.7 |" in text
-    assert "| 20 | 41.7 (41.8, -0.3 %) | (3.17) | 30.9 (31.7, -2.5 %) | (3.11) |" in "".join(
+    assert "| 20 | 41.7 (41.8, -0.3 %) | - | 30.9 (31.7, -2.5 %) | - |" in "".join(
         merging_beside_covering(pair)
     )
 
@@ -75,4 +74,10 @@ def test_a_relative_size_is_entries_for_the_part_that_they_save() -> None:
         "locality", 50, group="locality", strategy="identity", locality=0.5, entries=50_000, saved=0.5
     )
     (line,) = (each for each in "".join(relative_sizes([measured])).splitlines() if each.startswith("| 0.50"))
-    assert "100,000 (179,444, -44.3 %)" in line
+    assert line == "| 0.50 | - | - | - | - | 100,000 (179,444, -44.3 %) | - | - | - | - | 105,000 |"
+
+
+def test_what_was_not_measured_is_left_out() -> None:
+    found = [point("limit-far-covering", 10, entries=28_394, publications=20.9)]
+    lines = "".join(hierarchy(found)).splitlines()
+    assert "| 10 | - | 28,394 | - | 20.9 | 20.9 |" in lines
