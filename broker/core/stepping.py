@@ -283,6 +283,7 @@ class MoveSteps:
         return not (
             len(self.synchronisation)
             or self.routing.tables.synchronising
+            or self.routing.crossings.unfinished
             or len(self.membership.attachments)
             or len(self.replays)
         )

@@ -159,6 +159,7 @@ class Exchange:
     _is_starved: bool = field(default=False, init=False)
     _throttling: dict[ThrottlingSubscription, None] = field(factory=dict, init=False)
     _judging: Timer | None = field(default=None, init=False)
+    _crossing: Timer | None = field(default=None, init=False)
     _questions: dict[str, Callable[[WayAnswer], None]] = field(factory=dict, init=False)
     _ending: list[Callable[[], None]] = field(factory=list, init=False)
     move: Callable[[Destination], None] = field(default=lambda _: None, init=False)
@@ -336,6 +337,14 @@ class Exchange:
             self.after(partial(self.move, destination))
         if effects.is_ending:
             self.is_leaving = True
+        if effects.is_unfinished and self._crossing is None:
+            self._crossing = self.timers.after(0, self._continue_crossing)
+
+    def _continue_crossing(self) -> None:
+        """Take the next part of what a new neighbour is to know; others have their turns between parts."""
+        self._crossing = None
+        self.station.continue_crossing()
+        self.settle()
 
     # --- credit ---
 

@@ -15,6 +15,7 @@ from broker.core.announcements import Announcements
 from broker.core.attachment import Attachments
 from broker.core.barrier import Barrier
 from broker.core.broker import BrokerCore
+from broker.core.crossing import Crossings
 from broker.core.demand import Demand
 from broker.core.gates import Gates
 from broker.core.leases import Leases, Repairs
@@ -29,7 +30,7 @@ from broker.core.rising import Rises
 from broker.core.routing import RoutingState
 from broker.core.stepping import MoveSteps, Rising
 from broker.core.steps import StepParts
-from broker.core.subscribing import Subscribing
+from broker.core.subscribing import Neighbour, Subscribing
 from broker.core.synchronisation import Synchronisation
 from broker.core.tables import RoutingTables
 from broker.healing import Search
@@ -38,6 +39,7 @@ from broker.replay.retention import Cursor
 from harness.explorer import (
     broken,
     broken_audits,
+    broken_crossings,
     broken_healing,
     broken_leases,
     broken_lifts,
@@ -104,11 +106,11 @@ MUTANTS: Final[dict[str, Mutant]] = {
     "untold-crossing": Mutant(
         "gaps",
         "healing",
-        ((Subscribing, "_note_crossed", broken_routing.sends_no_crossing_gap),),
+        ((Subscribing, "note_crossed", broken_routing.sends_no_crossing_gap),),
         "covering",
     ),
     "closed-cover-opens": Mutant(
-        "R7", "churn", ((Subscribing, "_wait", broken_promises.opens_under_a_closed_cover),), "covering"
+        "R7", "churn", ((Subscribing, "wait", broken_promises.opens_under_a_closed_cover),), "covering"
     ),
     "late-farewell": Mutant(
         "promises",
@@ -143,7 +145,15 @@ MUTANTS: Final[dict[str, Mutant]] = {
             (Synchronisation, "done", broken.opens_by_name),
         ),
     ),
-    "opens-without-asking": _one("R7", "crash", Subscribing, "_block", broken.asks_nobody_behind_new_links),
+    "crossing-opens-early": _one("R7", "crash", Crossings, "_choose", broken_crossings.opens_when_chosen),
+    "crossing-forgets-newcomers": _one(
+        "R9", "crash", Crossings, "_offer", broken_crossings.forgets_newcomers
+    ),
+    "crossing-sends-what-has-gone": _one(
+        "R9", "crash", Neighbour, "hold", broken_crossings.sends_what_has_gone
+    ),
+    "crossing-withdraws-nothing": _one("R9", "crash", Neighbour, "hold", broken_crossings.withdraws_nothing),
+    "opens-without-asking": _one("R7", "crash", Subscribing, "block", broken.asks_nobody_behind_new_links),
     "untold-loss": _one("gaps", "crash", Losses, "lost", broken.sends_no_gap_for_a_loss),
     "untold-absence": _one("gaps", "healing", Losses, "found", broken.sends_no_gap_for_an_absence),
     "lost-uplink-drops": _one("R8", "healing", Pairwise, "uplink_changed", broken_healing.drops_what_waits),
