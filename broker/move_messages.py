@@ -1,4 +1,4 @@
-"""The messages of moves between brokers: requests and answers, and the steps of a lift.
+"""The messages of moves between brokers: requests and answers, and the steps of a move.
 
 `broker.messages` has them among the others; `broker.core.moves` and `broker.core.lifting` say what they do.
 """
@@ -136,7 +136,23 @@ class Switched:
 
 @frozen
 class LowerAsked:
-    """The sender, a child, asks to become the parent of its sibling of that name, and is prepared for it."""
+    """The sender, a child, asks to become the parent of its sibling of that name."""
+
+    child: str
+    number: int
+
+
+@frozen
+class LowerGranted:
+    """The sender, the parent of both, keeps itself free to lower that child below the receiver."""
+
+    child: str
+    number: int
+
+
+@frozen
+class LowerPrepared:
+    """The sender, the new parent, is prepared to take the child of that name."""
 
     child: str
     number: int
@@ -148,6 +164,7 @@ class LowerCancelled:
 
     child: str
     number: int
+    text: str
 
 
 @frozen
@@ -197,6 +214,8 @@ MoveMessage = (
     | Lifted
     | Switched
     | LowerAsked
+    | LowerGranted
+    | LowerPrepared
     | LowerCancelled
     | Lowered
     | LowerTaken

@@ -314,6 +314,11 @@ class Lifting(Protocol):
         """The number of requests that the uplink has still to answer."""
         ...
 
+    @property
+    def awaited(self) -> Sequence[object]:
+        """The items that these requests are about."""
+        ...
+
     def order_above(self, child: Hops) -> None:
         """Let the uplink order all that this child gets, also what nobody else wants; 0 ends that."""
         ...

@@ -254,6 +254,11 @@ class Pairwise:
         """The number of requests that the uplink has still to answer."""
         return self._open_requests
 
+    @property
+    def awaited(self) -> list[object]:
+        """The items that the uplink has still to acknowledge."""
+        return [part.item for pending in self._awaiting for part in pending.parts()]
+
     def order_above(self, child: Hops) -> None:
         """Send up, with a request, whatever a child wants from below (law 7); 0 ends that."""
         self._above, self._older = child, list(self._pending) if child else []

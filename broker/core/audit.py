@@ -2,8 +2,8 @@
 
 Theory. Leases compare routes with neighbours (`broker.core.leases`). What nobody else has cannot be compared;
 so it is checked against what follows from the rest of this broker's state, as often as leases are renewed
-and never for an event. What is wrong is repaired by the smallest safe means: it is computed again, dropped,
-or asked for; and all that may have missed something by it get a gap.
+and never for an event. What is wrong is made right by the smallest safe means: computed again, dropped, or
+asked for; and all that may have missed something by it get a gap.
 
 Laws.
 
@@ -37,7 +37,7 @@ class StateAudit:
     def make(self, uplink: Hop | None) -> None:
         """Let the plugin look at its state, if it can."""
         audit = getattr(self._plugin, "audit", None)
-        if audit is None or self._steps.present is not None:
+        if audit is None or self._steps.present is not None or self._steps.rising is not None:
             return
         links = sum(link.bit for link in self._routing.links.values())
         is_wrong, emissions = audit(uplink.bit if uplink is not None else 0, links, self._hops.opened)

@@ -26,7 +26,7 @@ from broker.core.moves import MoveRequests
 from broker.core.pages import Collector, pages_of
 from broker.core.replays import Replays
 from broker.core.routing import RoutingState
-from broker.core.stepping import MoveSteps, Parting, Rising
+from broker.core.stepping import MoveSteps, Parting
 from broker.core.steps import StepParts
 from broker.core.synchronisation import Synchronisation
 from broker.core.tables import NOWHERE, RouteEntry, RoutingTables, TableView
@@ -204,6 +204,10 @@ class BrokerCore:
             self._carry_out(self.ordering.uplink_changed(link.bit))
             self._directory.attached(link)
 
+    def continue_crossing(self) -> None:
+        """Go on with what a new neighbour is to know; see `CoreEffects.is_unfinished`."""
+        self._routing.continue_crossing()
+
     # --- moves ---
 
     def move(self, question: str, broker: str, uplink: str, method: str) -> None:
@@ -319,19 +323,18 @@ class BrokerCore:
                 if (whole := self._collector.take(message, link)) is not None:
                     self._control(link, whole)
         if self.steps.turned is not None:
-            uplink, arrived = self.steps.turned
-            self.steps.turned = None
+            (uplink, arrived), self.steps.turned = self.steps.turned, None
             self._directory.attached(uplink)
             self.receive(uplink, arrived)
         if self.steps.joined is not None:
-            uplink, self.steps.joined = self.steps.joined, None
-            self.moves.attached(uplink)
+            self.moves.attached(self.steps.joined)
+            self.steps.joined = None
 
     def _arrive(self, link: Hop, messages: Sequence[LinkMessage]) -> None:
         for message in messages:
             if isinstance(message, Whereabouts):
                 self._directory.learn(message, link)
-            elif isinstance(rising := self.steps.present, Rising) and rising.link is link:
+            elif (rising := self.steps.rising) is not None and rising.link is link:
                 self._step_parts.rises.arrive(message, rising)
 
     def _receive_whole(self, link: Hop, messages: Sequence[LinkMessage]) -> None:
@@ -501,7 +504,8 @@ class BrokerCore:
         if subscribed:
             subscribed = replays.opened(subscribed)
         outgoing = self._hops.drain()
-        if self.steps.present is not None or self.steps.news or self.steps.waiting:
+        steps = self.steps
+        if steps.present is not None or steps.rising is not None or steps.waiting or steps.news:
             outgoing = self._step(outgoing)
         if replays.playbacks or replays.late:
             # A playback that overflows ends its question at the neighbours, so there may be more to send.
@@ -515,6 +519,7 @@ class BrokerCore:
             subscribed
             or moves.begun
             or moves.is_ending
+            or routing.crossings.unfinished
             or routing.advertised
             or wanted
             or offered
@@ -525,7 +530,7 @@ class BrokerCore:
         )
         if not has_news:
             routing.subscribing.subscribed = []
-            return CoreEffects([], outgoing, has_news, [], [], [], [], [], [], [], [], [], is_ending=False)
+            return CoreEffects.of_messages(outgoing)
         effects = CoreEffects(
             self._switched,
             outgoing,
@@ -539,11 +544,12 @@ class BrokerCore:
             self._attached,
             self._rejected,
             moves.begun,
+            bool(routing.crossings.unfinished),
             moves.is_ending,
         )
         replays.waiting, moves.begun, self._switched, moves.is_ending = [], [], [], False
-        routing.advertised, routing.subscribing.subscribed, self._explained = [], [], []
-        self._attached, self._rejected = [], []
+        routing.advertised, routing.subscribing.subscribed = [], []
+        self._explained, self._attached, self._rejected = [], [], []
         return effects
 
     def _step(self, outgoing: Sequence[tuple[Hop, list[LinkMessage]]]) -> list[tuple[Hop, list[LinkMessage]]]:
@@ -552,10 +558,6 @@ class BrokerCore:
         held = [*parts.rises.hold(outgoing), *parts.poll()]
         parts.report(self.moves, self._attached, self._rejected, self._switched)
         return held + self._hops.drain()
-
-    def wanted_by(self, publication: Publication) -> int:
-        """Return how many hops a local publication is routed to, for measurements of matching."""
-        return self._routing.tables.route(publication.attributes, 0).targets.bit_count()
 
     @property
     def waiting_count(self) -> int:
@@ -584,7 +586,7 @@ class BrokerCore:
             "incomplete": len(self._collector),
             "attachments": len(self._membership.attachments),
             "moves": len(self.moves),
-            "steps": self.steps.present is not None,
+            "steps": len(self.steps),
             "replays": len(self.replays),
             "waiting": self.waiting_count,
         }

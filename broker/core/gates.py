@@ -24,6 +24,7 @@ announcement that covers it, and returns behind all of them; until then its gate
 """
 
 from collections.abc import Iterable
+from itertools import islice
 
 from attrs import Factory, define
 
@@ -106,6 +107,15 @@ class Gates:
         for each in request.announced:
             del self._unanswered[each]
         return list(request.announced), self._released(request)
+
+    def waiting_for(self, number: int, count: int) -> list[RouteEntry]:
+        """Return the first entries that wait for a request, so many at most."""
+        return list(islice(self._requests[number].waiting.values(), count))
+
+    def released(self, entry: RouteEntry, number: int) -> bool:
+        """Let an entry wait for a request no longer; return whether it waits for nothing more."""
+        waiting, key = self._requests[number].waiting, entry_key(entry)
+        return waiting.pop(key, None) is not None and self._waits_no_more(key)
 
     def withdrawn(self, announced: Iterable[str]) -> list[RouteEntry]:
         """Remove withdrawn ids; return the entries that waited for them, or for others of their requests.

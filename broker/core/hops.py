@@ -7,6 +7,7 @@ lowest first, so that sets stay as small as the number of hops at one time.
 
 import heapq
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Final
 
 from attrs import Factory, define, field
 
@@ -16,6 +17,9 @@ from ordering.interface import Emission, Hops, Note
 FAN_OUTS_CACHED = 4096
 """How many sets of hops stay expanded. Few differ at one time; a thousand hops each alone fit as well."""
 
+
+BLOCK: Final = 1024
+"""Bits of a set that are taken at a time: arithmetic on all of a large set takes long for every member."""
 
 Combine = Callable[[tuple[int, ...], tuple[int, ...]], tuple[int, ...] | None]
 """Makes one note of two that are sent in a row, if the plugin has one of the same meaning."""
@@ -128,7 +132,12 @@ def _append_note(note: Note, hops: Iterable[Hop], combine: Combine) -> None:
 
 def members(hops: Hops) -> Iterator[int]:
     """Yield the numbers of the hops in a set, lowest first."""
-    while hops:
-        lowest = hops & -hops
-        yield lowest.bit_length() - 1
-        hops ^= lowest
+    if not hops & (hops - 1):  # One hop, or none: the most frequent set.
+        yield from (hops.bit_length() - 1,) if hops else ()
+        return
+    for base in range(0, hops.bit_length(), BLOCK):
+        block = hops >> base & (1 << BLOCK) - 1
+        while block:
+            lowest = block & -block
+            yield base + lowest.bit_length() - 1
+            block ^= lowest

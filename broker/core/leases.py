@@ -74,7 +74,7 @@ class Repairs:
             neighbour = self._routing.subscribing.neighbours[link]
             self._repair_everything(link)
             self._repair_arrivals(link, neighbour)
-            if link not in self._routing.tables.synchronising:
+            if link not in self._routing.tables.synchronising and not neighbour.is_blocking:
                 self._repair_offers(link, neighbour)
                 self._repair_subscriptions(link, neighbour)
             self._repair_advertisements(link)
@@ -187,7 +187,9 @@ class Leases:
         advertised = [
             (route.id, route.filter) for route in routing.advertising.announced[link].routes.values()
         ]
-        return advertised, list(routing.subscribing.neighbours[link].announced.routes.values())
+        neighbour = routing.subscribing.neighbours[link]
+        routes = neighbour.announced.routes.values()
+        return advertised, [each for each in routes if each.id not in neighbour.unsent]
 
     def asked(self, _: LeaseAsked, link: Hop) -> None:
         """Send a neighbour with another digest the list of all routes, once that is right."""

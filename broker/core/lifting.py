@@ -14,8 +14,12 @@
 
 The child's side is in `broker.core.rising`.
 
-Law. Until Lifted has been sent each of the three can give the step up, and nothing has happened. If a link of
-the three is lost later, the child leaves both of its uplinks and is a root (R8).
+Laws.
+
+1. Until Lifted has been sent each of the three can give the step up, and nothing has happened. If a link of
+   the three is lost later, the child leaves both of its uplinks and is a root (R8).
+2. No event goes back to the child's side. The broker above knows by its publisher what is from there, so
+   there is no lift while an event of a publisher that has withdrawn is not ordered.
 """
 
 from attrs import define
@@ -48,11 +52,11 @@ class Lifts:
 
     # --- the parent ---
 
-    def asked(self, message: LiftAsked, link: Hop) -> None:
-        """Let everything for a child be ordered above from now on."""
+    def asked(self, message: LiftAsked, link: Hop, text: str) -> None:
+        """Let everything for a child be ordered above from now on, or refuse if there is a reason."""
         steps = self._steps
         uplink = steps.membership.attachments.uplink
-        text = steps.objection()
+        text = text or steps.objection()
         if uplink is None or uplink.name != message.above:
             text = f"{message.above} is not above it"
         if text:
@@ -83,7 +87,8 @@ class Lifts:
             return
         steps = self._steps
         routing, uplink = steps.routing, steps.uplink
-        if not (steps.is_calm() and is_quiet(routing, link) and is_quiet(routing, uplink)):
+        are_known = self._are_publishers_known()
+        if not (steps.is_calm() and is_quiet(routing, link) and is_quiet(routing, uplink) and are_known):
             self._stay()
             steps.send(link, StepRefused(message.number, "routes change"))
             return
@@ -92,6 +97,13 @@ class Lifts:
         parting.routes = routes
         steps.send_routes(uplink, routes)
         steps.send(uplink, Lifted(link.name, parting.number))
+
+    def _are_publishers_known(self) -> bool:
+        """Return whether the broker above can know which side of what it has to order is the child's own."""
+        advertisement = self._steps.routing.tables.advertisement
+        items = self._steps.ordering.awaited
+        publishers = {item.publisher for item in items if isinstance(item, Publication)}
+        return all(advertisement(publisher) is not None for publisher in publishers)
 
     def targets_below(self, publication: Publication, origin: Hops) -> Hops:
         """Return the child that is lifted, if it wants what comes down."""
@@ -138,11 +150,11 @@ class Lifts:
 
     # --- the broker above ---
 
-    def step_asked(self, message: StepAsked, link: Hop) -> None:
+    def step_asked(self, message: StepAsked, link: Hop, text: str) -> None:
         """Keep this broker free for a step, if it can be one of a child of a child."""
         steps = self._steps
         parent = steps.routing.links.get(message.parent)
-        text = steps.objection()
+        text = text or steps.objection()
         is_child = name_of(message.child) == link.name
         if parent is None or not (is_child and steps.membership.is_behind(message.child, parent)):
             text = f"{message.parent} is not its child, with {link.name} below it"

@@ -1,8 +1,10 @@
 """Lowerings: a child becomes a child of its sibling while events flow, and loses nothing.
 
     child (below parent)          sibling (below parent)       parent
-    opens a link to sibling: StepAsked ->  keeps all that climbs for the child, with requests
-                                  LowerAsked      -------->    gives the child what comes from the sibling
+    opens a link to sibling: StepAsked ->  passes it on: LowerAsked ->  keeps itself free
+                                  <------------------------    LowerGranted
+                                  keeps all that climbs for the child, with requests
+                                  LowerPrepared   -------->    gives the child what comes from the sibling
                                                                in one step with the acknowledgement
                    <---------------------------------------    LiftReady, when nothing older is pending
     sends nothing up, waits for its acknowledgements
@@ -28,6 +30,8 @@ Laws.
 4. Until Lowered has been sent each of the three can give the step up, and nothing has happened.
 """
 
+from typing import Final
+
 from attrs import define
 
 from broker.core.adoption import hand_over, is_quiet
@@ -43,6 +47,8 @@ from broker.move_messages import (
     LowerAsked,
     LowerCancelled,
     Lowered,
+    LowerGranted,
+    LowerPrepared,
     LowerSettled,
     LowerTaken,
     StepAsked,
@@ -50,6 +56,8 @@ from broker.move_messages import (
     StepRefused,
     Switched,
 )
+
+_GONE: Final = "the child has given it up, or is lost"
 
 
 @define(eq=False)
@@ -61,17 +69,41 @@ class Lowers:
     # --- the sibling ---
 
     def step_asked(self, message: StepAsked, link: Hop) -> None:
-        """Prepare to take a sibling as a child."""
+        """Ask the parent, which is taken first (`broker.core.stepping`, law 2)."""
         steps = self._steps
-        text = steps.objection()
+        text = steps.inability()
         if name_of(message.child) != link.name:
             text = f"{message.child} is not {link.name}"
         if text:
             steps.send(link, StepRefused(message.number, text))
             return
-        steps.present = Taking(message.number, link)
-        steps.carry_out(steps.ordering.keep_for(link.bit))
+        steps.relayed[link] = message
         steps.send(steps.uplink, LowerAsked(link.name, message.number))
+
+    def granted(self, message: LowerGranted, link: Hop, text: str) -> None:
+        """Prepare to take a sibling as a child, or refuse if there is a reason."""
+        steps = self._steps
+        child = self.relayed_by(message.child, message.number)
+        if child is None or link is not steps.membership.attachments.uplink:
+            return
+        del steps.relayed[child]
+        if text := text or steps.objection():
+            steps.send(link, LowerCancelled(message.child, message.number, text))
+            return
+        steps.present = Taking(message.number, child)
+        steps.carry_out(steps.ordering.keep_for(child.bit))
+        steps.send(link, LowerPrepared(message.child, message.number))
+
+    def relayed_by(self, name: str, number: int) -> Hop | None:
+        """Return the link of the sibling of that name whose step of that number is not granted yet."""
+        relayed = self._steps.relayed.items()
+        return next((link for link, each in relayed if (link.name, each.number) == (name, number)), None)
+
+    def sibling_gone(self, link: Hop) -> None:
+        """Notify the parent that a sibling has given up its step, which is not granted yet."""
+        steps = self._steps
+        if (message := steps.relayed.pop(link, None)) is not None:
+            steps.send(steps.uplink, LowerCancelled(link.name, message.number, _GONE))
 
     def lowered(self, message: Lowered, link: Hop) -> None:
         """Serve the child from here on."""
@@ -114,7 +146,7 @@ class Lowers:
                 steps.ordering.order_above(0)
             else:
                 steps.carry_out(steps.ordering.keep_for(0))
-                steps.send(steps.uplink, LowerCancelled(link.name, taking.number))
+                steps.send(steps.uplink, LowerCancelled(link.name, taking.number, _GONE))
         elif link is steps.uplink and taking.is_parent:
             self._join(taking)
         elif link is steps.uplink:
@@ -124,24 +156,31 @@ class Lowers:
 
     # --- the parent ---
 
-    def asked(self, message: LowerAsked, link: Hop) -> None:
-        """Prepare to lower a child below its sibling."""
+    def asked(self, message: LowerAsked, link: Hop, text: str) -> None:
+        """Keep this broker free to lower a child below its sibling, or refuse if there is a reason."""
         steps = self._steps
         child = steps.routing.links.get(message.child)
-        text = steps.objection()
+        text = text or steps.objection()
         if child is None or child in {link, steps.membership.attachments.uplink}:
-            child, text = None, f"{message.child} is no other child of it"
+            child, text = None, f"{message.child} is no other child of {link.name}'s uplink"
         if child is None or text:
-            steps.send(link, LowerCancelled(message.child, message.number))
-            if child is not None:
-                steps.send(child, StepRefused(message.number, text))
+            steps.send(link, LowerCancelled(message.child, message.number, text))
             return
         steps.present = Lowering(message.number, child, link)
-        steps.ordering.acknowledge_with(child.bit, link.bit)
+        steps.send(link, LowerGranted(message.child, message.number))
+
+    def prepared(self, message: LowerPrepared, link: Hop) -> None:
+        """Prepare to lower the child: its sibling is prepared."""
+        lowering = self._steps.present
+        if isinstance(lowering, Lowering) and not lowering.is_prepared:
+            asked = (lowering.sibling, lowering.child.name, lowering.number)
+            if asked == (link, message.child, message.number):
+                lowering.is_prepared = True
+                self._steps.ordering.acknowledge_with(lowering.child.bit, link.bit)
 
     def poll(self, lowering: Lowering) -> Outgoing:
         """Notify the child when nothing older is pending."""
-        if lowering.is_ready or not self._steps.ordering.is_ordered_above:
+        if lowering.is_ready or not (lowering.is_prepared and self._steps.ordering.is_ordered_above):
             return []
         lowering.is_ready = True
         return [(lowering.child, [LiftReady(lowering.number)])]
@@ -183,7 +222,7 @@ class Lowers:
         steps = self._steps
         self._stay()
         steps.send(lowering.child, StepRefused(lowering.number, text))
-        steps.send(lowering.sibling, LowerCancelled(lowering.child.name, lowering.number))
+        steps.send(lowering.sibling, LowerCancelled(lowering.child.name, lowering.number, text))
 
     def _stay(self) -> None:
         self._steps.present = None
@@ -196,13 +235,19 @@ class Lowers:
         return is_switched and isinstance(message, LeaseRenewed | LeaseListed)
 
     def cancelled(self, message: LowerCancelled, link: Hop) -> None:
-        """Go on as before: the sibling has lost the child, or the parent gives the step up."""
+        """Go on as before: the sibling does not take the child, or the parent gives the step up."""
         steps = self._steps
+        asked = LowerAsked(message.child, message.number)
+        steps.drop_waiting(link, lambda each: each == asked)
+        child = self.relayed_by(message.child, message.number)
+        if child is not None and link is steps.membership.attachments.uplink:
+            del steps.relayed[child]
+            steps.send(child, StepRefused(message.number, message.text))
         match steps.present:
             case Lowering(number=message.number, is_switched=False) as lowering:
                 if link is lowering.sibling and lowering.child.name == message.child:
                     self._stay()
-                    steps.send(lowering.child, StepRefused(lowering.number, f"{link.name} gives it up"))
+                    steps.send(lowering.child, StepRefused(lowering.number, message.text))
             case Taking(number=message.number, is_parent=False) as taking:
                 if link is steps.uplink and taking.link.name == message.child:
                     steps.present = None
@@ -214,7 +259,7 @@ class Lowers:
         """Go on as before: the child has given the step up."""
         if (lowering.number, lowering.child) == (message.number, link) and not lowering.is_switched:
             self._stay()
-            self._steps.send(lowering.sibling, LowerCancelled(link.name, lowering.number))
+            self._steps.send(lowering.sibling, LowerCancelled(link.name, lowering.number, _GONE))
 
     def taken(self, message: LowerTaken, link: Hop) -> None:
         """End the step: the sibling serves the child."""
@@ -234,6 +279,6 @@ class Lowers:
             return
         self._stay()
         if link is lowering.child:
-            steps.send(lowering.sibling, LowerCancelled(link.name, lowering.number))
+            steps.send(lowering.sibling, LowerCancelled(link.name, lowering.number, _GONE))
         else:
             steps.send(lowering.child, StepRefused(lowering.number, f"{link.name} is lost"))

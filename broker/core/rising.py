@@ -2,7 +2,8 @@
 
 The new parent is the broker above the parent (`broker.core.lifting` has that step as a figure), or another
 child of the parent (`broker.core.lowering`). In a lift the child asks its parent once the broker above has
-granted the step; in a lowering the new parent does.
+granted the step; in a lowering the new parent does. When both are prepared the child is asked (LiftReady),
+and may have to end its part in another step first.
 
 Laws.
 
@@ -55,12 +56,13 @@ class Rises:
     def rise(self, link: Hop, uplink: Hop) -> None:
         """Ask the broker at the other end of a new link to become the uplink."""
         steps = self._steps
-        if text := steps.objection():
+        text = "another step of it goes on" if steps.rising is not None else steps.objection()
+        if text:
             steps.news.append(StepGivenUp(text))
             steps.news.append(LinkEnded(link, LEFT_OVER))
             return
         self._numbers += 1
-        steps.present = Rising(self._numbers, link)
+        steps.rising = Rising(self._numbers, link)
         steps.send(link, StepAsked(steps.membership.attachments.identity, self._numbers, uplink.name))
 
     def arrive(self, message: LinkMessage, rising: Rising) -> None:
@@ -76,19 +78,29 @@ class Rises:
         elif not rising.take(message):
             raise ProtocolError(f"{rising.link.name} sent too much before the switch")
 
-    def ready(self, message: LiftReady, link: Hop) -> None:
-        """Send nothing up from now on."""
+    def queued(self, message: StepQueued, link: Hop) -> None:
+        """Note that the step waits; it may be over, if this came by the new link."""
+        rising = self._steps.rising
+        if rising is not None and rising.number == message.number:
+            self._steps.news.append(StepWaits(link.name))
+
+    def ready(self, message: LiftReady, link: Hop, text: str) -> None:
+        """Send nothing up from now on, or give the step up if there is a reason."""
         steps = self._steps
-        rising = steps.present
-        if isinstance(rising, Rising) and rising.number == message.number and link is steps.uplink:
+        rising = steps.rising
+        if rising is None or rising.number != message.number or link is not steps.uplink:
+            return
+        if text:
+            self._cancel(rising, text)
+        elif not rising.is_taken:
             is_granted_by_parent = rising.state is Rise.ASKED
             rising.is_lowering = is_granted_by_parent
             rising.enter(Rise.DRAINING)
 
     def hold(self, outgoing: Outgoing) -> Outgoing:
         """Keep what goes up while nothing may."""
-        rising = self._steps.present
-        if not isinstance(rising, Rising) or not rising.holds:
+        rising = self._steps.rising
+        if rising is None or not rising.holds:
             return outgoing
         uplink = self._steps.uplink
         rising.held += [each for hop, messages in outgoing if hop is uplink for each in messages]
@@ -105,15 +117,20 @@ class Rises:
 
     def refuse(self, message: StepRefused, link: Hop) -> None:
         """Give the step up, since the parent refuses."""
-        rising = self._steps.present
-        if isinstance(rising, Rising) and rising.number == message.number and link is self._steps.uplink:
+        rising = self._steps.rising
+        if rising is not None and rising.number == message.number and link is self._steps.uplink:
             self._give_up(message.text)
+
+    def _cancel(self, rising: Rising, text: str) -> None:
+        """Give the step up, and notify the parent."""
+        rising.held.append(StepCancelled(rising.number))
+        self._give_up(text)
 
     def _give_up(self, text: str) -> None:
         """Go on below the parent: nothing has happened."""
         steps = self._steps
-        rising, steps.present = steps.present, None
-        assert isinstance(rising, Rising)
+        rising, steps.rising = steps.rising, None
+        assert rising is not None
         steps.news.append(StepGivenUp(text))
         steps.news.append(LinkEnded(rising.link, LEFT_OVER))
         self._send_held(rising, steps.uplink)
@@ -128,6 +145,7 @@ class Rises:
         steps = self._steps
         if rising.state is not Rise.LIFTED or rising.number != message.number:
             return
+        steps.refuse_relayed("its uplink has changed")
         old = rising.link
         del steps.routing.links[link.name]
         link.name, old.name = old.name, link.name
@@ -143,12 +161,12 @@ class Rises:
 
     def joined(self, message: Joined, link: Hop) -> None:
         """Send what was held: the new parent has all that was pending for it and for this broker."""
-        rising = self._steps.present
-        if isinstance(rising, Rising) and rising.state is Rise.LOWERED and rising.number == message.number:
+        rising = self._steps.rising
+        if rising is not None and rising.state is Rise.LOWERED and rising.number == message.number:
             self._join(rising, link)
 
     def _join(self, rising: Rising, uplink: Hop) -> None:
-        self._steps.present = None
+        self._steps.rising = None
         self._steps.joined = uplink
         self._send_held(rising, uplink)
 
@@ -156,12 +174,11 @@ class Rises:
         """Give up the step that needs a lost link, or leave both links (law 4)."""
         steps = self._steps
         if link is steps.uplink:
-            steps.present = None
+            steps.rising = None
             if rising.state is not Rise.LOWERED:
                 steps.news.append(LinkEnded(rising.link, LEFT_OVER))
         elif link is rising.link and rising.state is Rise.LIFTED:
-            steps.present = None
+            steps.rising = None
             steps.news.append(LinkEnded(steps.uplink, BROKEN))
         elif link is rising.link and rising.state is not Rise.LOWERED:
-            rising.held.append(StepCancelled(rising.number))
-            self._give_up("the new link is lost")
+            self._cancel(rising, "the new link is lost")

@@ -16,13 +16,14 @@ Laws.
    behind that link is acknowledged meanwhile.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import ClassVar, Final
 
 from attrs import Factory, define, field
 
 from broker.core.advertising import Advertising
 from broker.core.barrier import Barrier, Passed
+from broker.core.crossing import Crossings
 from broker.core.hops import Hop
 from broker.core.losses import Losses
 from broker.core.pages import cut
@@ -72,6 +73,7 @@ class RoutingState:
     links: dict[str, Hop] = Factory(dict)
     advertising: Advertising = field(init=False)
     subscribing: Subscribing = field(init=False)
+    crossings: Crossings = field(init=False)
     advertised: list[str] = field(factory=list, init=False)
 
     def __attrs_post_init__(self) -> None:
@@ -81,6 +83,7 @@ class RoutingState:
         self.subscribing = Subscribing(
             self._broker, subscribing, page_bytes, self.tables, self.barrier, self._send
         )
+        self.crossings = Crossings(self.subscribing, self.tables, self.barrier, self.strategies.part_count)
 
     @property
     def barrier(self) -> Barrier:
@@ -101,8 +104,12 @@ class RoutingState:
 
     def synchronised(self, link: Hop) -> None:
         """Offer subscriptions to a new link, now that the whole tree knows its advertisements."""
-        self.tables.synchronising.discard(link)
-        self.subscribing.synchronised(link)
+        self.crossings.begin(link, is_new=True)
+        self._report()
+
+    def continue_crossing(self) -> None:
+        """Offer the next part of them."""
+        self.crossings.go_on()
         self._report()
 
     def remove_link(self, link: Hop) -> None:
@@ -112,6 +119,7 @@ class RoutingState:
         self.advertising.remove_link(link)
         for advertisement in list(self.tables.advertisements(link).filters):
             self.withdraw_advertisement(advertisement, link, is_lost=True)
+        self.crossings.link_lost(link)
         self.subscribing.remove_link(link)
         self._report(self.barrier.link_lost(link))
         self.tables.close_link(link)
@@ -136,7 +144,7 @@ class RoutingState:
     def add_advertisement(self, message: AdvertisementAdded, link: Hop) -> None:
         """Take in and forward a neighbour's advertisement."""
         self.tables.add_advertisement(link, message.id, message.filter)
-        self.subscribing.offer_overlapping(link, (message.filter,))
+        self._offer_overlapping(link, (message.filter,))
         on_their_way = self.subscribing.on_their_way(link, message.filter)
         route = RouteFilter(message.id, message.filter)
         self._report(self.advertising.announce(route, link, on_their_way))
@@ -259,8 +267,14 @@ class RoutingState:
 
     def offer_overlapping(self, link: Hop, advertisements: Announced) -> None:
         """Offer a neighbour every subscription that overlaps what it has just advertised."""
-        self.subscribing.offer_overlapping(link, dict.fromkeys(content for _, content in advertisements))
+        self._offer_overlapping(link, dict.fromkeys(content for _, content in advertisements))
         self._report()
+
+    def _offer_overlapping(self, link: Hop, contents: Collection[Filter]) -> None:
+        if self.crossings.is_long(link):
+            self.crossings.begin(link, is_new=False)
+        else:
+            self.subscribing.offer_overlapping(link, contents)
 
     def flood(self, other: Hop, advertisements: Announced, next_token: Callable[[], str]) -> None:
         """Forward a flood to a neighbour, as one flood a page (R9)."""
@@ -291,11 +305,12 @@ class RoutingState:
         """Return the parts that the constructor made, for snapshots."""
         tables, subscribing = self.tables, self.subscribing
         parts = tables, tables.demand, self.barrier, self.losses, self.advertising
-        return (self, *parts, subscribing, subscribing.settling)
+        return (self, *parts, subscribing, subscribing.settling, self.crossings)
 
     def counts(self) -> dict[str, int]:
         """Return how much is on its way."""
-        return {**self.subscribing.counts(), "open_barriers": len(self.barrier)}
+        counts = {**self.subscribing.counts(), "open_barriers": len(self.barrier)}
+        return {**counts, "crossing": len(self.crossings.unfinished)}
 
 
 def _few(contents: Iterable[Filter]) -> list[Filter]:

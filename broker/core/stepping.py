@@ -6,9 +6,16 @@ another child of its parent. The child's side of both is in `broker.core.rising`
 
 Laws.
 
-1. A broker takes part in one step at a time. Those that ask it meanwhile wait in their order, unless it asks
-   itself: a broker that waits lets nobody wait, so there is no cycle of them.
-2. What follows from a step is in `news` until the core takes it.
+1. A broker takes part in one step at a time. Those that ask it meanwhile wait in their order.
+2. A step takes its three brokers from above: the parent of a lowering or the broker above in a lift, which is
+   its *top*; then the sibling or the parent; the child last. A child that asks is not taken yet, and takes
+   part in the steps of others.
+3. So nobody waits in a ring. A step that has a broker waits for one below its top. Another step that has that
+   one has it for its top: otherwise it would have taken this step's top, or the parent between, before. And
+   the uplink of a broker that is taken changes by no other step. So tops are lower and lower along a chain of
+   steps that wait, and the last one does not wait.
+4. A broker that is lost, or gives its step up, leaves every queue: its link ends, or it says so.
+5. What follows from a step is in `news` until the core takes it.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -26,7 +33,16 @@ from broker.core.replays import Replays
 from broker.core.routing import RoutingState
 from broker.core.synchronisation import Synchronisation
 from broker.messages import Control, LinkMessage, Publication
-from broker.move_messages import LiftedIds, LiftedRoutes, StepAsked
+from broker.move_messages import (
+    LiftAsked,
+    LiftedIds,
+    LiftedRoutes,
+    LiftReady,
+    LowerAsked,
+    LowerGranted,
+    StepAsked,
+    StepRefused,
+)
 from broker.page_limits import COLLECTED_COUNT_MAX, HELD_BYTES_MAX, HELD_COUNT_MAX
 from broker.routing.strategy import RouteFilter
 from broker.transitions import Transitions, follow
@@ -38,6 +54,9 @@ LEFT_OVER: Final = "moved"
 
 BROKEN: Final = "broken"
 """Why a link is closed that may have lost something in a step that was torn apart."""
+
+WAITING_MAX: Final = 100
+"""More than wait at one broker when everybody near it moves; a further one is refused, and tries again."""
 
 Outgoing = Sequence[tuple[Hop, list[LinkMessage]]]
 
@@ -74,9 +93,14 @@ class Rising:
     arrived_bytes: int = 0
 
     @property
+    def is_taken(self) -> bool:
+        """Return whether this broker takes part in no other step."""
+        return self.state in {Rise.DRAINING, Rise.LIFTED, Rise.LOWERED}
+
+    @property
     def holds(self) -> bool:
         """Return whether nothing may be sent up."""
-        return self.state in {Rise.DRAINING, Rise.LIFTED, Rise.LOWERED}
+        return self.is_taken
 
     def enter(self, state: Rise) -> None:
         """Enter another state."""
@@ -117,6 +141,8 @@ class Lowering:
     number: int
     child: Hop
     sibling: Hop
+    is_prepared: bool = False
+    """Whether the sibling is."""
     is_ready: bool = False
     is_switched: bool = False
 
@@ -171,7 +197,11 @@ class StepWaits:
 StepNews = LinkEnded | LinksSwitched | ChildTaken | StepGivenUp | StepWaits
 """What follows from a step."""
 
-Part = Rising | Parting | Receiving | Lowering | Taking
+Part = Parting | Receiving | Lowering | Taking
+"""The part in a step of another broker."""
+
+Asking = StepAsked | LiftAsked | LowerAsked | LowerGranted | LiftReady
+"""What asks a broker to be taken for a step; the last one asks the child."""
 
 
 @define(eq=False)
@@ -190,8 +220,12 @@ class MoveSteps:
     send_behind: Callable[[Hop, Control], None]
     """Sends behind all that is pending for that hop (R5)."""
     present: Part | None = None
-    waiting: list[tuple[StepAsked, Hop]] = Factory(list)
-    """Those who have asked this broker during a step, and by which links."""
+    rising: Rising | None = None
+    """The step of this broker, the child."""
+    waiting: list[tuple[Asking, Hop]] = Factory(list)
+    """What has asked this broker during a step, and by which links."""
+    relayed: dict[Hop, StepAsked] = Factory(dict)
+    """The steps of siblings below this broker that their parent has not granted yet."""
     news: list[StepNews] = Factory(list)
     turned: tuple[Hop, list[LinkMessage]] | None = None
     """The uplink, when its link has just changed, and what has come by that before."""
@@ -222,8 +256,13 @@ class MoveSteps:
     @property
     def beside(self) -> Hop | None:
         """Return the new link of this broker, as the child, until the switch."""
-        present = self.present
-        return present.link if isinstance(present, Rising) and present.state is not Rise.LOWERED else None
+        rising = self.rising
+        return rising.link if rising is not None and rising.state is not Rise.LOWERED else None
+
+    @property
+    def is_busy(self) -> bool:
+        """Return whether this broker takes part in a step."""
+        return self.present is not None or (self.rising is not None and self.rising.is_taken)
 
     def inability(self) -> str:
         """Return why this broker can never take part in a step, or ""."""
@@ -237,20 +276,31 @@ class MoveSteps:
 
     def objection(self) -> str:
         """Return why this broker can take part in no step now, or ""."""
-        if text := self.inability():
-            return text
-        if self.present is not None:
-            return "another step goes on"
-        return "" if self.is_calm() else "the overlay changes"
+        return self.inability() or ("" if self.is_calm() else "the overlay changes")
 
     def is_calm(self) -> bool:
         """Return whether nothing goes on that a step would tear apart."""
         return not (
             len(self.synchronisation)
             or self.routing.tables.synchronising
+            or self.routing.crossings.unfinished
             or len(self.membership.attachments)
             or len(self.replays)
         )
+
+    def drop_waiting(self, link: Hop, is_given_up: Callable[[Asking], bool] = lambda _: True) -> None:
+        """Forget what has asked by this link and has been given up."""
+        self.waiting = [each for each in self.waiting if each[1] is not link or not is_given_up(each[0])]
+
+    def refuse_relayed(self, text: str) -> None:
+        """Refuse the steps that the parent has not granted: it is the parent no more."""
+        for link, message in self.relayed.items():
+            self.send(link, StepRefused(message.number, text))
+        self.relayed.clear()
+
+    def __len__(self) -> int:
+        """Return how many steps go on here or wait."""
+        return self.is_busy + (self.rising is not None) + len(self.waiting) + len(self.relayed)
 
     # --- the routes of the child, on their way from its parent ---
 

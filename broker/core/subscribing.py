@@ -48,7 +48,10 @@ class Neighbour:
     """The subscriptions announced to one neighbour, its pending requests, and its own.
 
     `offered` are the entries that the strategy chooses from; `blocked` are those that are offered when the
-    link has synchronised; `crossing` are the requests with which they were offered.
+    link has synchronised; `crossing` are the requests with which they were offered. While they cross
+    (`broker.core.crossing`), `unseen` are still to be looked at, and `unsent` were chosen and not announced;
+    what comes is blocked while it `is_blocking`, and held while it `is_choosing`. A link that `is_new` has
+    just been attached, and all that crosses it `has_moved`.
     """
 
     announced: Announcements
@@ -57,6 +60,25 @@ class Neighbour:
     offered: dict[EntryKey, RouteEntry] = Factory(dict)
     blocked: dict[EntryKey, RouteEntry] = Factory(dict)
     crossing: set[int] = Factory(set)
+    is_crossing: bool = False
+    is_blocking: bool = False
+    is_choosing: bool = False
+    is_new: bool = False
+    has_moved: bool = False
+    unseen: list[RouteEntry] = Factory(list)
+    unsent: dict[str, RouteFilter] = Factory(dict)
+
+    def hold(self, difference: Difference) -> Difference:
+        """Return what to send of a difference now: while entries cross, additions are sent part by part."""
+        if not (self.is_choosing or self.unsent):
+            return difference
+        gone = tuple(each for each in difference.removed if self.unsent.pop(each, None) is None)
+        self.unsent.update((route.id, route) for route in difference.added)
+        return Difference((), gone)
+
+    def sent_covers_of(self, entry: RouteEntry) -> list[str]:
+        """Return the ids of the routes that cover an entry and have been sent."""
+        return [e for e in self.announced.covers_of(route_filter_of(entry)) if e not in self.unsent]
 
 
 @define(eq=False)
@@ -95,7 +117,7 @@ class Subscribing:
             self._tables.remove_entry(link, entry.id)
         self._take_back_everywhere(entries)
         for entry in gone.gates.all_waiting():
-            self._open(entry, link)
+            self.open_gate(entry, link)
 
     # --- entries ---
 
@@ -125,15 +147,20 @@ class Subscribing:
             mine = [entry for entry in entries if neighbour.offered.pop(entry_key(entry), None) is not None]
             gone = [entry.id for entry in mine if not self._tables.is_wanted(entry.id, link)]
             if gone:
-                self._announce(link, neighbour, neighbour.announced.edit(remove=gone))
+                self.announce(link, neighbour, neighbour.announced.edit(remove=gone))
 
     # --- announcing ---
 
     def offer(self, link: Hop, entries: Iterable[RouteEntry], *, has_moved: bool = False) -> None:
+        """Let the strategy decide which of these entries are announced to a neighbour, if they may be."""
+        if link in self._tables.synchronising or self.neighbours[link].is_blocking:
+            self.neighbours[link].has_moved |= has_moved
+            self.block(link, entries)
+        else:
+            self.offer_now(link, entries, has_moved=has_moved)
+
+    def offer_now(self, link: Hop, entries: Iterable[RouteEntry], *, has_moved: bool = False) -> None:
         """Let the strategy decide which of these entries are announced to a neighbour."""
-        if link in self._tables.synchronising:
-            self._block(link, entries)
-            return
         neighbour, advertised = self.neighbours[link], self._tables.advertisements(link)
         offered: dict[EntryKey, RouteEntry] = {}
         for each in entries:
@@ -144,39 +171,23 @@ class Subscribing:
         if offered:
             neighbour.offered.update(offered)
             difference = neighbour.announced.edit(add=map(route_filter_of, offered.values()))
-            self._announce(link, neighbour, difference, offered.values(), has_moved=has_moved)
+            self.announce(link, neighbour, difference, offered.values(), has_moved=has_moved)
 
-    def _block(self, link: Hop, entries: Iterable[RouteEntry]) -> None:
+    def block(self, link: Hop, entries: Iterable[RouteEntry]) -> None:
         """Close the gates of entries that may not cross a new link yet (R9)."""
         neighbour, advertised = self.neighbours[link], self._tables.advertisements(link)
         for entry in entries:
             key = entry_key(entry)
-            is_new = entry.hop is not link and key not in neighbour.blocked
+            is_new = entry.hop is not link and key not in neighbour.blocked and key not in neighbour.offered
             if is_new and advertised.overlap(entry.filter):
                 neighbour.blocked[key] = entry
                 neighbour.gates.asked(UNSENT)
                 neighbour.gates.wait(entry, UNSENT)
                 self._tables.close_gate(entry, link)
 
-    def synchronised(self, link: Hop) -> None:
-        """Offer the entries that waited for a link; their gates wait for acknowledgements now."""
-        neighbour = self.neighbours[link]
-        neighbour.blocked.clear()
-        self.offer_all(link, has_moved=True)
-        self.passed += self._barrier.route_replaced(BLOCKED, link, neighbour.gates.unanswered())
-        for entry in neighbour.gates.answered(UNSENT)[1]:
-            self._open(entry, link)
-        neighbour.crossing = set(neighbour.gates.requests())
-        self._note_crossed(link, neighbour)
-
-    def offer_all(self, link: Hop, *, has_moved: bool = False) -> None:
-        """Offer every entry."""
-        self._flood(link)
-        self.offer(link, self._tables.entries(), has_moved=has_moved)
-
     def offer_overlapping(self, link: Hop, contents: Collection[Filter]) -> None:
         """Offer the entries that overlap new advertisements of the neighbour; others have been offered."""
-        self._flood(link)
+        self.flood(link)
         offered = self.neighbours[link].offered
         self.offer(
             link,
@@ -187,15 +198,16 @@ class Subscribing:
             ),
         )
 
-    def _flood(self, link: Hop) -> None:
+    def flood(self, link: Hop) -> None:
         """If the strategy floods, announce everything to a neighbour behind which there is a publisher."""
-        if not self.strategy.floods or link in self._tables.synchronising:
+        is_early = link in self._tables.synchronising and not self.neighbours[link].is_crossing
+        if not self.strategy.floods or is_early:
             return
         announced = self.neighbours[link].announced
         if self._tables.advertisements(link).filters:
-            self._announce(link, self.neighbours[link], announced.edit(add=[EVERYTHING]), has_moved=True)
+            self.announce(link, self.neighbours[link], announced.edit(add=[EVERYTHING]), has_moved=True)
         else:
-            self._announce(link, self.neighbours[link], announced.edit(remove=[EVERYTHING.id]))
+            self.announce(link, self.neighbours[link], announced.edit(remove=[EVERYTHING.id]))
 
     def retract(self, link: Hop, content: Filter) -> None:
         """Withdraw the entries that overlapped only an advertisement that the neighbour has withdrawn."""
@@ -213,12 +225,12 @@ class Subscribing:
         closed = [entry for entry in (*mine, *mine_blocked) if neighbour.gates.forget(entry)]
         if mine:
             gone = dict.fromkeys(entry.id for entry in mine)
-            self._announce(link, neighbour, neighbour.announced.edit(remove=gone))
+            self.announce(link, neighbour, neighbour.announced.edit(remove=gone))
         for entry in closed:
-            self._open(entry, link)
-        self._flood(link)
+            self.open_gate(entry, link)
+        self.flood(link)
 
-    def _announce(
+    def announce(
         self,
         link: Hop,
         neighbour: Neighbour,
@@ -228,21 +240,21 @@ class Subscribing:
         has_moved: bool = False,
     ) -> None:
         """Send the difference, then update the gates of offered entries and of uncovered ones."""
-        gates = neighbour.gates
+        gates, difference = neighbour.gates, neighbour.hold(difference)
         numbers, left = list[int](), list[RouteEntry]()
         if difference:
-            numbers, left = self._send_pages(link, neighbour, difference, has_moved=has_moved)
+            numbers, left = self.send_pages(link, neighbour, difference, has_moved=has_moved)
         for entry in offered:
-            self._wait(neighbour, entry)
+            self.wait(neighbour, entry)
             if has_moved:
                 self._settle(link, neighbour, entry, numbers)
             if gates.is_closed(entry):
                 self._tables.close_gate(entry, link)
         for entry in left:
             if not gates.is_closed(entry):
-                self._open(entry, link)
+                self.open_gate(entry, link)
 
-    def _send_pages(
+    def send_pages(
         self, link: Hop, neighbour: Neighbour, difference: Difference, *, has_moved: bool
     ) -> tuple[list[int], list[RouteEntry]]:
         """Send the difference; return the numbers of the requests, and the entries whose requests ended.
@@ -262,7 +274,7 @@ class Subscribing:
         left = gates.withdrawn(difference.removed)
         for number, page in zip(numbers, pages, strict=True):
             self._send_difference(link, neighbour, page, number, has_moved=carries_moved)
-        instead = [each for entry in left for each in self._wait(neighbour, entry)]
+        instead = [each for entry in left for each in self.wait(neighbour, entry)]
         for announced in waited_for:
             self.passed += self._barrier.route_replaced(announced, link, instead)
         return numbers, left
@@ -280,7 +292,7 @@ class Subscribing:
         else:
             self._send(link, SubscriptionsReplaced(number, added, frozenset(removed), has_moved))
 
-    def _wait(self, neighbour: Neighbour, entry: RouteEntry) -> list[str]:
+    def wait(self, neighbour: Neighbour, entry: RouteEntry) -> list[str]:
         """Let the gate wait for an announcement that covers the entry; return it, if none is acknowledged."""
         if neighbour.gates.are_answered:
             return []
@@ -332,7 +344,7 @@ class Subscribing:
         offered = {entry_key(each): each for each in entries if advertised.overlap(each.filter)}
         neighbour.offered.update(offered)
         routes = [route_filter_of(each) for each in offered.values()]
-        self._announce(link, neighbour, neighbour.announced.adopt(routes, routes))
+        self.announce(link, neighbour, neighbour.announced.adopt(routes, routes))
 
     def offer_served(self, link: Hop, entries: Sequence[RouteEntry], serving: Iterable[RouteEntry]) -> None:
         """Offer entries that others have covered; those that were served through this link still are."""
@@ -341,7 +353,7 @@ class Subscribing:
         for entry in entries:
             if entry.closed & link.bit and self._is_covered(route_filter_of(entry), served):
                 self.neighbours[link].gates.forget(entry)
-                self._open(entry, link)
+                self.open_gate(entry, link)
 
     def close_uncovered(self, link: Hop, known: Collection[RouteFilter]) -> list[RouteEntry]:
         """Close the gates towards a new neighbour of all entries that nothing covers that it knows."""
@@ -362,10 +374,10 @@ class Subscribing:
         neighbour.offered.update(offered)
         difference = neighbour.announced.adopt(map(route_filter_of, offered.values()), known)
         waiting = [each for each in new if offered.get(entry_key(each)) is each]
-        self._announce(link, neighbour, difference, waiting)
+        self.announce(link, neighbour, difference, waiting)
         for entry in new:
             if not neighbour.gates.is_closed(entry):
-                self._open(entry, link)
+                self.open_gate(entry, link)
 
     def _is_covered(self, route: RouteFilter, known: Iterable[RouteFilter]) -> bool:
         if self.strategy.is_exact:
@@ -395,9 +407,9 @@ class Subscribing:
             del neighbour.offered[entry_key(entry)]
         still = {entry.id for entry in neighbour.offered.values()}
         gone = dict.fromkeys(entry.id for entry in wrong if entry.id not in still)
-        self._announce(link, neighbour, neighbour.announced.edit(remove=gone))
+        self.announce(link, neighbour, neighbour.announced.edit(remove=gone))
         for entry in closed:
-            self._open(entry, link)
+            self.open_gate(entry, link)
         self.offer(link, self._tables.entries())
 
     def announce_anew(self, link: Hop, candidates: Mapping[str, RouteFilter]) -> None:
@@ -405,18 +417,18 @@ class Subscribing:
         neighbour = self.neighbours[link]
         difference, changed = neighbour.announced.remake(candidates)
         waited = neighbour.gates.withdrawn(changed)
-        self._announce(link, neighbour, difference)
+        self.announce(link, neighbour, difference)
         for entry in waited:
-            self._wait(neighbour, entry)
+            self.wait(neighbour, entry)
             if not neighbour.gates.is_closed(entry):
-                self._open(entry, link)
+                self.open_gate(entry, link)
 
     def set_gate(self, entry: RouteEntry, link: Hop) -> None:
         """Close or open a gate, according to what is pending for the entry."""
         if self.neighbours[link].gates.is_closed(entry):
             self._tables.close_gate(entry, link)
         else:
-            self._open(entry, link)
+            self.open_gate(entry, link)
 
     # --- answers ---
 
@@ -426,19 +438,20 @@ class Subscribing:
         for each in announced:
             self.passed += self._barrier.route_open(each, link)
         for entry in entries:
-            self._open(entry, link)
+            self.open_gate(entry, link)
         self._answer_questions(self.settling.answered(link, message.number))
         neighbour = self.neighbours[link]
         if message.number in neighbour.crossing:
             neighbour.crossing.discard(message.number)
-            self._note_crossed(link, neighbour)
+            self.note_crossed(link, neighbour)
 
-    def _note_crossed(self, link: Hop, neighbour: Neighbour) -> None:
+    def note_crossed(self, link: Hop, neighbour: Neighbour) -> None:
         """Record that a new link serves all that counts as served: one route may cover another."""
         if not neighbour.crossing and not self.strategy.is_exact:
             self.crossed.append(link)
 
-    def _open(self, entry: RouteEntry, link: Hop) -> None:
+    def open_gate(self, entry: RouteEntry, link: Hop) -> None:
+        """Open a gate, and acknowledge the entry if it was the last one."""
         if self._tables.has(entry):
             self._tables.open_gate(entry, link)
             self._complete_if_open(entry)
@@ -519,11 +532,10 @@ class Subscribing:
         asked = []
         for other, neighbour in self.neighbours.items() if entry is not None else ():
             assert entry is not None
-            if entry_key(entry) in neighbour.offered:
+            standing = neighbour.sent_covers_of(entry) if entry_key(entry) in neighbour.offered else []
+            if standing:
                 number = self._next_number()
-                self._send(
-                    other, SettleAsked(number, neighbour.announced.covers_of(route_filter_of(entry))[0])
-                )
+                self._send(other, SettleAsked(number, standing[0]))
                 asked.append((other, number))
         self._answer_questions(self.settling.pass_on(link, message.number, asked))
 
@@ -548,7 +560,9 @@ class Subscribing:
         known = neighbour.announced.routes
         owed = [each for each in neighbour.gates.unanswered() if each in known]
         announced = [each for each in owed if known[each].filter.overlaps(content)]
-        is_blocked = any(entry.filter.overlaps(content) for entry in neighbour.blocked.values())
+        is_blocked = neighbour.is_crossing or any(
+            e.filter.overlaps(content) for e in neighbour.blocked.values()
+        )
         return [*announced, BLOCKED] if is_blocked else announced
 
     def counts(self) -> dict[str, int]:

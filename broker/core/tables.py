@@ -293,6 +293,11 @@ class RoutingTables:
         for entries in self._entries.values():
             yield from entries.values()
 
+    @property
+    def entry_count(self) -> int:
+        """Return how many subscriptions there are, by id."""
+        return len(self._named)
+
     def entries_of(self, hop: Hop) -> Mapping[str, RouteEntry]:
         """Return the entries of one hop, by id."""
         return self._entries.get(hop, {})

@@ -4,7 +4,7 @@
 file of its own. Everything is decided without looking at brokers, links or messages.
 """
 
-from broker.routing.names import DEFAULT, SIMPLE, Routing, RoutingError, known, parse
+from broker.routing.names import DEFAULT, PART_COUNT, SIMPLE, Routing, RoutingError, known, parse
 from broker.routing.strategy import (
     MERGER_MARK,
     NOTHING,
@@ -22,6 +22,7 @@ __all__ = [
     "MERGER_MARK",
     "NOTHING",
     "NOTHING_ANNOUNCED",
+    "PART_COUNT",
     "SIMPLE",
     "Change",
     "Item",

@@ -178,7 +178,7 @@ class Server:
         exchange = self.node.exchange
         if (last := exchange.last_publication) is not None:
             started_s = perf_counter()
-            exchange.core.wanted_by(last)
+            exchange.core.tables.route(last.attributes, 0)
             exchange.totals.matching_s += perf_counter() - started_s
             exchange.totals.matched += 1
 

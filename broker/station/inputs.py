@@ -23,7 +23,7 @@ from broker.wire import VERSION, Decoder, Peer, WireError, WireLimits, encode, m
 from broker.wire.cbor import load_item
 from broker.wire.fields import Field, fields_of, read_fields, write_fields
 
-FORMAT: Final = f"2.{VERSION}"
+FORMAT: Final = f"3.{VERSION}"
 """Of records: ours, and that of the frames in them."""
 
 TAKEN: Final = 0x80
@@ -214,6 +214,11 @@ class StepFailed:
 
 
 @frozen
+class CrossingContinued:
+    """A new neighbour is to learn the next part of what it is to know."""
+
+
+@frozen
 class Refreshed:
     """It is time to renew all announcements at neighbours."""
 
@@ -258,6 +263,7 @@ Input = (
     | WayExplained
     | MoveWanted
     | StepFailed
+    | CrossingContinued
     | Refreshed
     | Swept
     | ReplayWanted
@@ -290,12 +296,13 @@ KINDS: Final[dict[int, type[AttrsInstance]]] = {
     0x26: WayExplained,
     0x27: MoveWanted,
     0x2B: StepFailed,
+    0x2C: CrossingContinued,
     0x30: Refreshed,
     0x31: Swept,
     0x28: ReplayWanted,
     0x29: ReplaysBounded,
     0x2A: CacheAged,
-    0x2C: PositionMarked,
+    0x2D: PositionMarked,
 }
 """Inputs that are written as their fields. A number once used is never used again for something else."""
 

@@ -112,6 +112,8 @@ def _apply(station: Station, content: i.Input) -> None:  # noqa: C901, PLR0912, 
             station.taken(content.subscription, content.position)
         case i.Dropped():
             station.drop(content.subscription, content.count)
+        case i.CrossingContinued():
+            station.continue_crossing()
         case i.Refreshed():
             station.refresh()
         case i.Swept():

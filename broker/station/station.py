@@ -355,6 +355,13 @@ class Station:
         self._record(i.Dropped(subscription, count))
         stream.drop_newest(count)
 
+    # --- new neighbours ---
+
+    def continue_crossing(self) -> None:
+        """Go on with what a new neighbour is to know."""
+        self._record(i.CrossingContinued())
+        self.core.continue_crossing()
+
     # --- leases ---
 
     def refresh(self) -> None:

@@ -159,6 +159,8 @@ ROWS: Final = (
     KindRow(0x8F, v.LowerSettled, _LINK),
     KindRow(0x90, v.Joined, _LINK),
     KindRow(0x91, v.StepQueued, _LINK),
+    KindRow(0x92, v.LowerGranted, _LINK),
+    KindRow(0x93, v.LowerPrepared, _LINK),
 )
 
 BY_KIND: Final[dict[int, KindRow]] = {row.kind: row for row in ROWS}

@@ -38,20 +38,20 @@ class Pair:
         """
         delivered, upwards = 0, list(sent)
         while True:
-            below, said, is_replaying = self._taken(self.lower)
+            below, said, is_busy = self._taken(self.lower)
             upwards += said
             if upwards:
                 self.upper.receive(self.down, upwards)
-            above, downwards, replays = self._taken(self.upper)
+            above, downwards, is_above_busy = self._taken(self.upper)
             if downwards:
                 self.lower.receive(self.up, downwards)
             delivered += below + above
-            if not (upwards or downwards or is_replaying or replays):
+            if not (upwards or downwards or is_busy or is_above_busy):
                 return delivered
             upwards = []
 
     def _taken(self, core: BrokerCore) -> tuple[int, list[LinkMessage], bool]:
-        """Take what a core has to say: deliveries, messages for the other, and whether a replay goes on."""
+        """Take what a core has to say: deliveries, messages for the other, and whether it has more to do."""
         effects, delivered, messages = core.take(), 0, list[LinkMessage]()
         for hop, said in effects.outgoing:
             if hop.is_link:
@@ -60,4 +60,6 @@ class Pair:
                 delivered += len(said)
         for name in effects.replaying:
             core.replay_more(name, ROOM_BYTES)
-        return delivered, messages, bool(effects.replaying)
+        if effects.is_unfinished:
+            core.continue_crossing()
+        return delivered, messages, bool(effects.replaying or effects.is_unfinished)

@@ -13,15 +13,17 @@ from broker.core.lifting import Lifts
 from broker.core.moves import MoveRequests
 from broker.core.rising import Rises
 from broker.core.routing import RoutingState
-from broker.core.stepping import MoveSteps, Outgoing, Parting, Receiving, Rise, Rising
+from broker.core.stepping import Asking, MoveSteps, Outgoing, Parting, Receiving, Rise, Rising
+from broker.core.steps import StepParts
 from broker.core.subscribing import Subscribing
 from broker.core.tables import RouteEntry
 from broker.messages import LinkMessage, Publication
-from broker.move_messages import Lifted, StepGranted, StepRefused, Switched
+from broker.move_messages import Lifted, LiftReady, StepGranted, StepRefused, Switched
 from broker.routing.strategy import RouteFilter
 from ordering.interface import Hops
 from ordering.pairwise import Pairwise
 
+_asked = StepParts.asked
 _hold = Rises.hold
 _lifted = Lifts.lifted
 _lost_rising = Rises.link_lost
@@ -50,8 +52,8 @@ def counts_no_requests(self: Pairwise) -> int:
 
 def reads_the_new_link_at_once(self: BrokerCore, link: Hop, messages: Sequence[LinkMessage]) -> None:
     """Take what comes by the new link before Switched has come by the old one."""
-    rising = self.steps.present
-    assert isinstance(rising, Rising)
+    rising = self.steps.rising
+    assert rising is not None
     assert rising.link is link
     for message in messages:
         if isinstance(message, StepGranted | StepRefused):
@@ -62,9 +64,9 @@ def reads_the_new_link_at_once(self: BrokerCore, link: Hop, messages: Sequence[L
 
 def holds_events_alone(self: Rises, outgoing: Outgoing) -> Outgoing:
     """Send messages about routes up all the time."""
-    rising = self._steps.present
+    rising = self._steps.rising
     kept = _hold(self, outgoing)
-    if isinstance(rising, Rising) and rising.holds:
+    if rising is not None and rising.holds:
         passing: list[LinkMessage] = [each for each in rising.held if not isinstance(each, Publication)]
         rising.held = [each for each in rising.held if isinstance(each, Publication)]
         return [*kept, (self._steps.uplink, passing)] if passing else kept
@@ -115,6 +117,12 @@ def passes_the_switch_on_late(self: Lifts, message: Switched, parting: Parting) 
     steps.present = None
     steps.ordering.order_above(0)
     steps.send_behind(parting.child, message)
+
+
+def takes_all_for_known(self: Lifts) -> bool:
+    """Lift a child although a publisher of it has withdrawn whose events are not ordered yet."""
+    del self
+    return True
 
 
 def interrupts_what_comes_down(self: Lifts, publication: Publication, origin: Hops) -> Hops:
@@ -192,10 +200,33 @@ def waits_for_the_others_alone(self: Barrier, neighbour: Hop, announced: str) ->
     del self, neighbour, announced
 
 
-def grants_every_step(self: MoveSteps) -> str:
+# --- several steps ---
+
+
+@property  # type: ignore[misc]  # as above
+def is_never_busy(self: MoveSteps) -> bool:
     """Take part in several steps at a time."""
     del self
-    return ""
+    return False
+
+
+@property  # type: ignore[misc]  # as above
+def is_busy_when_it_asks(self: MoveSteps) -> bool:
+    """Let others wait as soon as this broker asks for a step of its own."""
+    return self.present is not None or self.rising is not None
+
+
+def takes_its_own_step_at_once(self: StepParts, message: Asking, link: Hop) -> None:
+    """Let this broker's own step wait for no other one."""
+    if isinstance(message, LiftReady):
+        self._begin(message, link)
+    else:
+        _asked(self, message, link)
+
+
+def lets_all_wait(self: MoveSteps, link: Hop, is_given_up: object = None) -> None:
+    """Take steps up that have been given up."""
+    del self, link, is_given_up
 
 
 # --- whole moves ---

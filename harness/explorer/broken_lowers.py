@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from broker.core.hops import Hop
 from broker.core.lowering import Lowers
 from broker.core.rising import Rises
-from broker.core.stepping import Lowering, Outgoing, Rise, Rising, Taking
+from broker.core.stepping import Lowering, Outgoing, Rise, Taking
 from broker.messages import LinkMessage
 from broker.move_messages import Lift, LiftReady
 from ordering.interface import Emission, Hops
@@ -22,11 +22,11 @@ _redirect = Pairwise.redirect
 # --- the child ---
 
 
-def sends_at_the_switch(self: Rises, message: LiftReady, link: Hop) -> None:
+def sends_at_the_switch(self: Rises, message: LiftReady, link: Hop, text: str) -> None:
     """Send what was held when the new link is taken, and not when the sibling has all."""
-    _ready(self, message, link)
-    rising = self._steps.present
-    if isinstance(rising, Rising) and rising.state is Rise.DRAINING:
+    _ready(self, message, link, text)
+    rising = self._steps.rising
+    if rising is not None and rising.state is Rise.DRAINING:
         rising.is_lowering = False
 
 
@@ -73,7 +73,7 @@ def goes_on_when_torn(self: Lowers, taking: Taking, link: Hop) -> None:
 def waits_for_nothing_older(self: Lowers, lowering: Lowering) -> Outgoing:
     """Wait for nothing that was pending before the preparation."""
     del self
-    if lowering.is_ready:
+    if lowering.is_ready or not lowering.is_prepared:
         return []
     lowering.is_ready = True
     return [(lowering.child, [LiftReady(lowering.number)])]

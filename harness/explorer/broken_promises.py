@@ -9,7 +9,7 @@ from broker.core.tables import RouteEntry, route_filter_of
 from broker.messages import LinkMessage
 
 _complete_if_open = Subscribing._complete_if_open
-_wait = Subscribing._wait
+_wait = Subscribing.wait
 _receive = BrokerCore.receive
 _unsubscribe = BrokerCore.unsubscribe
 

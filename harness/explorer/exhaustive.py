@@ -30,7 +30,15 @@ Message = Hashable
 END: Final = "end"
 """The loss of a link, as the last of its messages."""
 
-LEFT_TO_DO: Final = ("waiting", "closed_gates", "open_barriers", "open_floods", "joining", "steps")
+LEFT_TO_DO: Final = (
+    "waiting",
+    "closed_gates",
+    "open_barriers",
+    "open_floods",
+    "joining",
+    "steps",
+    "crossing",
+)
 
 
 @frozen

@@ -15,6 +15,7 @@ from broker.core.announcements import Announcements
 from broker.core.attachment import Attachments
 from broker.core.barrier import Barrier
 from broker.core.broker import BrokerCore
+from broker.core.crossing import Crossings
 from broker.core.demand import Demand
 from broker.core.gates import Gates
 from broker.core.leases import Leases, Repairs
@@ -28,7 +29,8 @@ from broker.core.replays import Replays
 from broker.core.rising import Rises
 from broker.core.routing import RoutingState
 from broker.core.stepping import MoveSteps, Rising
-from broker.core.subscribing import Subscribing
+from broker.core.steps import StepParts
+from broker.core.subscribing import Neighbour, Subscribing
 from broker.core.synchronisation import Synchronisation
 from broker.core.tables import RoutingTables
 from broker.healing import Search
@@ -37,6 +39,7 @@ from broker.replay.retention import Cursor
 from harness.explorer import (
     broken,
     broken_audits,
+    broken_crossings,
     broken_healing,
     broken_leases,
     broken_lifts,
@@ -103,11 +106,11 @@ MUTANTS: Final[dict[str, Mutant]] = {
     "untold-crossing": Mutant(
         "gaps",
         "healing",
-        ((Subscribing, "_note_crossed", broken_routing.sends_no_crossing_gap),),
+        ((Subscribing, "note_crossed", broken_routing.sends_no_crossing_gap),),
         "covering",
     ),
     "closed-cover-opens": Mutant(
-        "R7", "churn", ((Subscribing, "_wait", broken_promises.opens_under_a_closed_cover),), "covering"
+        "R7", "churn", ((Subscribing, "wait", broken_promises.opens_under_a_closed_cover),), "covering"
     ),
     "late-farewell": Mutant(
         "promises",
@@ -142,7 +145,15 @@ MUTANTS: Final[dict[str, Mutant]] = {
             (Synchronisation, "done", broken.opens_by_name),
         ),
     ),
-    "opens-without-asking": _one("R7", "crash", Subscribing, "_block", broken.asks_nobody_behind_new_links),
+    "crossing-opens-early": _one("R7", "crash", Crossings, "_choose", broken_crossings.opens_when_chosen),
+    "crossing-forgets-newcomers": _one(
+        "R9", "crash", Crossings, "_offer", broken_crossings.forgets_newcomers
+    ),
+    "crossing-sends-what-has-gone": _one(
+        "R9", "crash", Neighbour, "hold", broken_crossings.sends_what_has_gone
+    ),
+    "crossing-withdraws-nothing": _one("R9", "crash", Neighbour, "hold", broken_crossings.withdraws_nothing),
+    "opens-without-asking": _one("R7", "crash", Subscribing, "block", broken.asks_nobody_behind_new_links),
     "untold-loss": _one("gaps", "crash", Losses, "lost", broken.sends_no_gap_for_a_loss),
     "untold-absence": _one("gaps", "healing", Losses, "found", broken.sends_no_gap_for_an_absence),
     "lost-uplink-drops": _one("R8", "healing", Pairwise, "uplink_changed", broken_healing.drops_what_waits),
@@ -228,14 +239,17 @@ MUTANTS: Final[dict[str, Mutant]] = {
         "moves", "lift", BrokerCore, "_arrive", broken_lifts.reads_the_new_link_at_once
     ),
     "lift-held-forgotten": _one("moves", "lift", Rises, "_send_held", broken_lifts.forgets_what_was_held),
-    "lift-no-preparation": _one("moves", "lift", Pairwise, "order_above", broken_lifts.orders_nothing_above),
+    "lift-no-preparation": _one("moves", "lower", Pairwise, "order_above", broken_lifts.orders_nothing_above),
     "lift-older-passes": _one(
-        "moves", "lift", Pairwise, "is_ordered_above", broken_lifts.waits_for_nothing_older
+        "moves", "lower", Pairwise, "is_ordered_above", broken_lifts.waits_for_nothing_older
     ),
     "lift-late-by-the-old-way": _one(
         "moves", "lift", Lifts, "switched", broken_lifts.passes_the_switch_on_late
     ),
     "lift-interrupts": _one("moves", "lift", Lifts, "targets_below", broken_lifts.interrupts_what_comes_down),
+    "lift-own-returns": _one(
+        "moves", "lower", Lifts, "_are_publishers_known", broken_lifts.takes_all_for_known
+    ),
     "lift-unquiet": _one("moves", "lift", lifting, "is_quiet", broken_lifts.takes_all_for_quiet),
     "lift-switch-behind": _one("moves", "lift", Lifts, "lifted", broken_lifts.switches_behind),
     "lift-no-new-target": _one("moves", "lift", Pairwise, "adopt", broken_lifts.adopts_nothing),
@@ -265,8 +279,17 @@ MUTANTS: Final[dict[str, Mutant]] = {
     ),
     "lift-ended-stays": _one("moves", "lift", stepping, "take_over", broken_lifts.keeps_what_has_ended),
     "lift-old-leases": _one("moves", "lift+leases", Lifts, "is_outdated", broken_lifts.takes_old_leases),
+    "lift-two-at-once": _one("moves", "lift", MoveSteps, "is_busy", broken_lifts.is_never_busy),
+    "steps-from-below": Mutant(
+        "moves",
+        "lift",
+        (
+            (MoveSteps, "is_busy", broken_lifts.is_busy_when_it_asks),
+            (StepParts, "asked", broken_lifts.takes_its_own_step_at_once),
+        ),
+    ),
+    "steps-given-up-wait": _one("moves", "lower", MoveSteps, "drop_waiting", broken_lifts.lets_all_wait),
     "move-not-again": _one("moves", "lift", MoveRequests, "_over", broken_lifts.remembers_what_it_left),
-    "lift-two-at-once": _one("moves", "lift", MoveSteps, "objection", broken_lifts.grants_every_step),
     "lower-joins-early": _one("moves", "lower", Rises, "ready", broken_lowers.sends_at_the_switch),
     "lower-keeps-nothing": _one("moves", "lower", Pairwise, "keep_for", broken_lowers.keeps_nothing),
     "lower-keeps-acknowledged": _one(

@@ -70,6 +70,8 @@ class LargePart:
     _neighbours: dict[int, dict[Hop, int]] = attrs.Factory(dict)
     _due: list[Sent] = attrs.Factory(list)
     _touched: set[int] = attrs.Factory(set)
+    _unfinished: set[int] = attrs.Factory(set)
+    """Brokers with a new neighbour that is to learn more."""
     _counts: LargeCounts = attrs.Factory(LargeCounts)
     _published: dict[tuple[str, int], tuple[int, int]] = attrs.Factory(dict)
     _distances: dict[tuple[int, int], int] = attrs.Factory(dict)
@@ -143,20 +145,27 @@ class LargePart:
         due = sorted([*self._due, *arriving], key=lambda sent: sent[:2])
         self._due = []
         touched, self._touched = self._touched, set()
+        unfinished, self._unfinished = self._unfinished, set()
         begun_s = time.process_time()
         for receiver, sender, messages in due:
             self._counts.received[receiver] += sum(isinstance(each, Publication) for each in messages)
             self._cores[receiver].receive(self._links[receiver][sender], messages)
             touched.add(receiver)
+        for broker in sorted(unfinished):
+            self._cores[broker].continue_crossing()
+        touched |= unfinished
         leaving = [sent for broker in sorted(touched) for sent in self._collect(broker)]
         self._counts.core_s += time.process_time() - begun_s
         self._tick += 1
         away = [sent for sent in leaving if not self._is_here(sent[0])]
         self._due = [sent for sent in leaving if self._is_here(sent[0])]
-        return away, bool(leaving)
+        return away, bool(leaving or self._unfinished)
 
     def _collect(self, broker: int) -> Iterable[Sent]:
-        for hop, messages in self._cores[broker].take().outgoing:
+        effects = self._cores[broker].take()
+        if effects.is_unfinished:
+            self._unfinished.add(broker)
+        for hop, messages in effects.outgoing:
             neighbour = self._neighbours[broker].get(hop)
             if neighbour is None:
                 self._deliver(broker, messages)

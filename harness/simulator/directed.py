@@ -86,7 +86,8 @@ start B4 / reach B4 B2 / drain / dial B4 B2 / drain
 PENDING_FOR_THE_CHILD: Final = f"""{_FORK}
 subscribe S1 B1 a / subscribe S3 B3 ab / subscribe S4 B4 abc
 advertise P1 B1 c / advertise P2 B2 a / advertise P3 B3 b / drain / begin
-move B4 B3 path B4 / settle B3 B4 / deliver B3>B2 1 / publish P2 a / settle B2 B3 B4
+move B4 B3 path B4 / settle B3 B4 / deliver B3>B2 1 / deliver B2<B3 1 / deliver B3>B2 1
+publish P2 a / settle B2 B3 B4
 publish P3 b / settle B3 B4
 """
 """Lowerings. P2's event is pending at B2 for B4 alone when B4 is lowered; B3 has had it. If P3's event, which
@@ -95,13 +96,52 @@ nobody above B3 wants, were not ordered by B2, B4 would get it first."""
 PENDING_FOR_THE_SIBLING: Final = f"""{_FORK}
 subscribe S1 B1 b / subscribe S3 B3 bc / subscribe S4 B4 b unordered
 advertise P1 B1 c / advertise P3 B3 b / advertise P4 B4 b / drain / begin
-move B4 B3 path B4 / settle B3 B4 / deliver B3>B2 1 / publish P4 b / settle B2 B3 B4
+move B4 B3 path B4 / settle B3 B4 / deliver B3>B2 1 / deliver B2<B3 1 / deliver B3>B2 1
+publish P4 b / settle B2 B3 B4
 """
 """Lowerings. P4's event is pending at B2 for B3 when B4 is lowered. It comes from B4, and may not return."""
 
+_CHAIN: Final = """
+start B1 / reach B1 / start B2 / reach B2 B1 / dial B2 B1 / start B3 / reach B3 B2 / dial B3 B2
+start B4 / reach B4 B3 / drain / dial B4 B3 / drain
+"""
+
+OLDER_THAN_THE_LIFT: Final = """
+start B1 / start B2 / reach B2 B1 / dial B2 B1 / start B3 / reach B3 B2 / dial B3 B2
+start B4 / reach B4 B3 / dial B4 B3
+subscribe S1 B1 a / subscribe S4 B4 a / advertise P3 B3 a / advertise P1 B1 a / drain / begin
+move B4 B2 path B2 / deliver B2<B3 1 / publish P1 a / deliver B1<B2 1 / deliver B2<B3 1 / deliver B3<B4 1
+deliver B3<B4 1 / publish P1 a / publish P3 a / publish P3 a unordered / deliver B4>B3 1
+"""
+"""Lifts. P3's events are pending at B3 when B4 asks; the second one has climbed without a request."""
+
+WITHDRAWN_ON_THE_WAY: Final = f"""{_CHAIN}
+subscribe S1 B1 a / subscribe S3 B3 a / subscribe S4 B4 a unordered
+advertise P1 B1 a / advertise P4 B4 a / drain / begin
+move B4 B2 path B4 / settle B2 B4 / deliver B4>B3 1 / publish P4 a / unadvertise P4 / settle B2 B3 B4
+"""
+"""Lifts. P4's event is pending at B2, which is to be B4's uplink, and P4 has withdrawn. It may not return."""
+
+GIVEN_UP_WHILE_IT_WAITS: Final = f"""{_CHAIN}
+begin
+move B4 B2 path B4 / settle B2 B4 / move B3 B1 path B3 / settle B1 B3 / deliver B3>B2 9 / cut B3>B1 0 0
+"""
+"""Steps that meet. B3's lift waits at B2 for that of B4, and is given up."""
+
 DIRECTED: Final[dict[str, tuple[tuple[Action, ...], ...]]] = {
     "churn": (read(EARLY_ANSWER),),
-    "lower": (read(PENDING_FOR_THE_CHILD), read(PENDING_FOR_THE_SIBLING)),
+    "lower": tuple(
+        map(
+            read,
+            (
+                PENDING_FOR_THE_CHILD,
+                PENDING_FOR_THE_SIBLING,
+                OLDER_THAN_THE_LIFT,
+                WITHDRAWN_ON_THE_WAY,
+                GIVEN_UP_WHILE_IT_WAITS,
+            ),
+        )
+    ),
     "crash": tuple(map(read, (FLOOD_BEHIND, OLD_FLOODS, KNOWN_TWO_WAYS, STALE_SINCE, BEHIND_A_NEW_LINK))),
 }
 """All directed schedules, by the faults that they belong to."""

@@ -113,9 +113,11 @@ class Knobs:
     climbs: bool = False
     """Whether such moves go up only."""
     page_bytes: int = 0
+    """How large pages are, in bytes of items; 0 if they are as large as those of real brokers."""
+    part_count: int = 0
+    """How large parts of what a new neighbour is to know are; 0 if as large as those of real brokers."""
     nested: bool = False
     """Whether filters look into maps."""
-    """How large pages are, in bytes of items; 0 if they are as large as those of real brokers."""
 
 
 SHAPES: Final = ("random", "random", "chain", "star")
@@ -513,6 +515,20 @@ def with_pages(knobs: Knobs, random: Random) -> Knobs:
     if random.random() >= PAGING:
         return knobs
     return evolve(knobs, page_bytes=random.choice(PAGES_BYTES))
+
+
+CROSSING: Final = 0.3
+"""The part of all schedules in which a new neighbour learns what it is to know in several steps."""
+
+PARTS: Final = (1, 1, 2, 3, 5)
+"""The sizes of parts: a broker has up to ten subscriptions, each in up to four stages."""
+
+
+def with_parts(knobs: Knobs, random: Random) -> Knobs:
+    """Make parts small in some schedules; the others stay as they are."""
+    if random.random() >= CROSSING:
+        return knobs
+    return evolve(knobs, part_count=random.choice(PARTS))
 
 
 NESTED_PART: Final = 0.3

@@ -31,6 +31,7 @@ LEFT_TO_DO: Final = (
     "moves",
     "steps",
     "replays",
+    "crossing",
 )
 """The counts of a core that are zero at rest."""
 

@@ -42,6 +42,7 @@ class Site:
     dialling: "Port | None" = None
     search: Search | None = None
     candidate: Candidate | None = None
+    crossing: "Port | None" = None
 
     @property
     def asked(self) -> Hop | None:
@@ -57,7 +58,8 @@ class Site:
 class Port:
     """The receiving end of one direction of a connection, at `site`, which knows the connection as `hop`.
 
-    A port with a `subscription` is no connection: its client has room for more of the past.
+    A port with a `subscription` is no connection: its client has room for more of the past. Nor is one that
+    `crosses`: its broker has a new neighbour that is to learn more.
     """
 
     label: str
@@ -68,6 +70,7 @@ class Port:
     is_sealed: bool = False
     place: int = -1
     subscription: str = ""
+    crosses: bool = False
     _back: "list[Port]" = Factory(list)
 
     @property

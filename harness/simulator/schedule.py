@@ -27,6 +27,7 @@ from harness.simulator.knobs import (
     with_memory,
     with_nested,
     with_pages,
+    with_parts,
     with_replays,
 )
 from harness.simulator.leasing import is_exact
@@ -80,6 +81,8 @@ class ScheduleDriver:
         """Set up, then draw events until all publications are made, or follow the script to its end."""
         if self.knobs.page_bytes:
             self.world.do(("page", self.knobs.page_bytes))
+        if self.knobs.part_count:
+            self.world.do(("part", self.knobs.part_count))
         if self.knobs.script:
             self._follow(self.knobs.script)
             return
@@ -213,6 +216,8 @@ class ScheduleDriver:
             return False
         if port.subscription:
             return self.world.do(("pull", port.subscription))
+        if port.crosses:
+            return self.world.do(("continue", port.site.name))
         count = 1 + self._below(self.knobs.batch) if self.knobs.batch > 1 else 1
         self.world.actions.append(("deliver", port.label, count))
         self.world.arrive(port, count)
@@ -432,6 +437,7 @@ def driver(
     if not is_exact(routing):
         knobs = with_covers(evolve(knobs, ranges=float(seed % 2)), aside, brokers)
     knobs = with_pages(knobs, Random(f"pages of {seed}"))  # noqa: S311 - as above
+    knobs = with_parts(knobs, Random(f"parts of {seed}"))  # noqa: S311 - as above
     knobs = with_nested(knobs, Random(f"nested events of {seed}"))  # noqa: S311 - as above
     weights = knobs.weights
     world = World(ordering, routing, lambda: weights[int(random.random() * len(weights))])

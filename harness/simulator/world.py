@@ -33,6 +33,8 @@ other; `B2>B1.2` belongs to the second connection of the two.
                                       given)
     corrupt B1 17                     the memory of B1 changes by itself, as the number says
     damage B1 17                      a field of the ordering plugin of B1 changes by itself, likewise
+    continue B1                       B1 takes the next part of what a new neighbour is to know
+    part 2                            brokers that start from now on do no more of that than two in one step
     page 40                           brokers that start from now on announce what they know in pages with so
                                       many bytes of items
     drain                             everything on its way arrives
@@ -61,7 +63,7 @@ from harness.simulator.interests import filter_of
 from harness.simulator.leasing import Leasing
 from harness.simulator.message_texts import text_of
 from harness.simulator.needless import needless_waits
-from harness.simulator.network import Network, Port, Site
+from harness.simulator.network import NOWHERE, Network, Port, Site
 from harness.simulator.owing import Owing
 from harness.simulator.past import ENOUGH_BYTES, SimulatedPast
 from harness.simulator.record import Record, Stream
@@ -179,6 +181,21 @@ class World:
         self.routing = evolve(self.routing, page_bytes=size_bytes)
         return True
 
+    def part(self, count: int) -> bool:
+        """Let brokers that start from now on take parts of this size (`broker.core.crossing`)."""
+        self.routing = evolve(self.routing, part_count=count)
+        return True
+
+    def continue_crossing(self, name: str) -> bool:
+        """Let a broker take the next part of what a new neighbour is to know."""
+        site = self.sites.get(name)
+        if site is None or site.crossing is None or site.crossing.place < 0:
+            return False
+        self.network.ready.remove(site.crossing)
+        site.core.continue_crossing()
+        self.collect(site)
+        return True
+
     def dial(self, child: str, parent: str) -> bool:
         """Let a root ask another broker to attach it; that one may still have an old link of this name.
 
@@ -237,6 +254,8 @@ class World:
         self.has_losses = True
         self.note(promises.torn())
         prefixes = dict(zip(kept[::2], kept[1::2], strict=True))
+        if site.crossing is not None:
+            self.network.ready.remove(site.crossing)
         for port in site.outgoing.values():
             moving.excuse(self, site, port.site)
             self.past.link_lost()
@@ -421,6 +440,9 @@ class World:
         if port.subscription:
             self.pull(port.subscription)
             return
+        if port.crosses:
+            self.continue_crossing(site.name)
+            return
         messages, is_lost = self.network.take(port, count)
         if self.watch is not None:
             self._show_arrivals(port, messages, self.watch, is_lost=is_lost)
@@ -452,9 +474,10 @@ class World:
         for _ in range(DRAIN_LIMIT):
             ports = [port for site in sites for port in site.outgoing.values() if port.site in sites]
             port = next((port for port in ports if port.queue and not port.is_sealed), None)
-            if port is None:
+            if port is None and not any(self.continue_crossing(site.name) for site in sites):
                 return True
-            self.arrive(port, len(port.queue))
+            if port is not None:
+                self.arrive(port, len(port.queue))
         raise RestlessError(f"{', '.join(names)} go on sending to each other for ever")
 
     def drain(self) -> bool:
@@ -501,6 +524,10 @@ class World:
         self._note_progress(effects)
         replays.go_on(self, effects.replaying)
         self._note_links(site, effects)
+        if effects.is_unfinished:
+            if site.crossing is None:
+                site.crossing = Port(f"{site.name}+", site, NOWHERE, 1.0, crosses=True)
+            self.network.ready.add(site.crossing)
 
     def _note_progress(self, effects: CoreEffects) -> None:
         for name in effects.advertised:
@@ -546,6 +573,8 @@ class World:
 VERBS: Final[Mapping[str, Callable[..., bool]]] = {
     "start": World.start,
     "page": World.page,
+    "part": World.part,
+    "continue": World.continue_crossing,
     "dial": World.dial,
     "reach": World.reach,
     "heal": World.heal,

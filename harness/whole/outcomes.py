@@ -8,8 +8,9 @@ from typing import Final
 
 from attrs import evolve, frozen
 
-from broker.routing import DEFAULT, Routing, known, parse
+from broker.routing import DEFAULT, PART_COUNT, Routing, known, parse
 from broker.server.collector import undisturbed
+from harness.simulator.knobs import CROSSING, PARTS
 from harness.simulator.verdict import Fault
 from harness.whole.judging import go_on, judge
 from harness.whole.knobs import draw
@@ -81,7 +82,14 @@ def world_of(
     )
     if changed:
         knobs = evolve(knobs, **changed)  # type: ignore[arg-type]  # names of knobs
-    return WholeWorld(random, knobs, ordering, _drawn(seed) if routing == DEFAULT else routing)
+    routing = _drawn(seed) if routing == DEFAULT else routing
+    return WholeWorld(random, knobs, ordering, evolve(routing, part_count=_part_count(seed)))
+
+
+def _part_count(seed: int) -> int:
+    """Draw how much a new neighbour learns in one step, aside as well."""
+    aside = Random(f"parts of {seed}")  # noqa: S311 - chance here is repeatable, not secret
+    return aside.choice(PARTS) if aside.random() < CROSSING else PART_COUNT
 
 
 def _max_open(seed: int) -> int:

@@ -4,8 +4,23 @@ import json
 
 import pytest
 
-from broker.core import ProtocolError
-from broker.move_messages import Lifted, StepAsked, StepGranted, StepQueued, StepRefused, Switched
+from broker.core import BrokerCore, Hop, ProtocolError
+from broker.core.stepping import WAITING_MAX
+from broker.messages import LinkMessage
+from broker.move_messages import (
+    LiftAsked,
+    Lifted,
+    LiftReady,
+    LowerAsked,
+    LowerCancelled,
+    LowerGranted,
+    StepAsked,
+    StepCancelled,
+    StepGranted,
+    StepQueued,
+    StepRefused,
+    Switched,
+)
 from ordering.pairwise import Pairwise
 from tests.broker.core.network import Network
 
@@ -68,6 +83,68 @@ def test_a_step_waits_for_another_at_the_same_broker() -> None:
     core.close_link(links[0])
     ((_, (answer,)),) = core.take().outgoing
     assert answer == StepRefused(1, "B2 is not its child, with B4 below it")
+
+
+def busy() -> tuple[Network, BrokerCore, Hop]:
+    """B2 of a chain of four takes part in the lift of B4, over its child B3."""
+    network = Network(Pairwise)
+    network.chain("B1", "B2", "B3", "B4")
+    core = network.cores["B2"]
+    new = core.open_link("B4", uplink=False)
+    core.receive(new, [StepAsked("B4.", 1, "B3")])
+    assert sent(core) == {"B4": [StepGranted(1)]}
+    return network, core, new
+
+
+def sent(core: BrokerCore) -> dict[str, list[LinkMessage]]:
+    return {hop.name: messages for hop, messages in core.take().outgoing}
+
+
+def test_the_lift_of_a_child_waits_for_a_step_of_its_parent() -> None:
+    network, core, new = busy()
+    core.receive(network.hops["B2", "B3"], [LiftAsked(1, "B1")])
+    assert sent(core) == {"B3": [StepQueued(1)]}
+    core.close_link(new)
+    assert sent(core) == {"B3": [LiftReady(1)]}
+
+
+def test_a_lowering_waits_for_a_step_of_the_parent() -> None:
+    network, core, new = busy()
+    network.add("B5")
+    network.dial("B5", "B2")
+    network.settle()
+    core.receive(network.hops["B2", "B3"], [LowerAsked("B5", 1)])
+    assert sent(core) == {"B5": [StepQueued(1)]}
+    core.close_link(new)
+    assert sent(core) == {"B3": [LowerGranted("B5", 1)]}
+
+
+def test_a_lowering_waits_for_a_step_of_the_sibling_once_the_parent_has_granted_it() -> None:
+    network, core, _ = busy()
+    sibling = core.open_link("B5", uplink=False)
+    core.receive(sibling, [StepAsked("B5.", 1, "B1")])
+    assert sent(core) == {"B1": [LowerAsked("B5", 1)]}
+    core.receive(network.hops["B2", "B1"], [LowerGranted("B5", 1)])
+    assert sent(core) == {"B5": [StepQueued(1)]}
+    core.close_link(sibling)
+    ((cancelled,),) = sent(core).values()
+    assert isinstance(cancelled, LowerCancelled)
+
+
+def test_what_is_given_up_waits_no_longer() -> None:
+    network, core, new = busy()
+    core.receive(network.hops["B2", "B3"], [LiftAsked(1, "B1"), StepCancelled(1)])
+    core.close_link(new)
+    assert sent(core) == {"B3": [StepQueued(1)]}
+    assert core.counts()["steps"] == 0
+
+
+def test_no_more_than_a_limit_waits() -> None:
+    network, core, _ = busy()
+    core.receive(network.hops["B2", "B3"], [LiftAsked(n, "B1") for n in range(WAITING_MAX + 1)])
+    *queued, refused = sent(core)["B3"]
+    assert queued == [StepQueued(number) for number in range(WAITING_MAX)]
+    assert refused == StepRefused(WAITING_MAX, f"{WAITING_MAX} steps wait already")
 
 
 def test_what_makes_no_sense_ends_the_link() -> None:

@@ -8,13 +8,14 @@ from collections.abc import Callable
 from random import Random
 from typing import Final
 
-from attrs import Factory, define
+from attrs import Factory, define, evolve
 
 from broker.core import CoreEffects, Hop
 from broker.filters import parse
 from broker.messages import LinkMessage, Publication, PublicationsLost
 from broker.replay import Bounds
 from broker.replay_messages import ReplayCut
+from broker.routing import DEFAULT
 from broker.station import Station, SubscriptionTerms, recover, snapshot_of
 from broker.station.inputs import frame_of
 from broker.wire import encode_publication, publication_prefix
@@ -39,7 +40,12 @@ VERBS: Final = (
     "reach",
     "renew",
     "forget",
+    "continue",
+    "continue",
 )
+
+ROUTING: Final = evolve(DEFAULT, part_count=2)
+"""A new neighbour learns what it is to know in many steps."""
 
 End = tuple[str, str]
 Change = Callable[[Station], object]
@@ -108,7 +114,8 @@ class Stations:
 
     def start(self) -> None:
         for name in ("B1", "B2", "B3"):
-            station = Station(name, plugins.load(self.ordering), f"{name}i", ordering_name=self.ordering)
+            plugin = plugins.load(self.ordering)
+            station = Station(name, plugin, f"{name}i", ordering_name=self.ordering, routing=ROUTING)
             self.brokers[name] = Recorded(station)
             station.begin(self.brokers[name].record)
             self._reach(name)
@@ -129,7 +136,7 @@ class Stations:
         """Change a station and its double, and compare what they want done and what they are then."""
         recorded = self.brokers[name]
         station = recorded.station
-        double = recover(name, plugins.load(self.ordering), self.ordering, snapshot_of(station), ())
+        double = recover(name, plugins.load(self.ordering), self.ordering, snapshot_of(station), (), ROUTING)
         assert double is not None
         recorded.do(change)
         change(double)
@@ -241,6 +248,9 @@ class Stations:
     def _renew(self, name: str) -> None:
         self.do(name, Station.refresh)
         self.do(name, lambda station: station.sweep(2))
+
+    def _continue(self, name: str) -> None:
+        self.do(name, Station.continue_crossing)
 
     def _forget(self, name: str) -> None:
         self.do(name, lambda station: station.forget_before(2))

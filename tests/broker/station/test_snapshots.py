@@ -15,7 +15,7 @@ from broker.filters import parse
 from broker.station import Station, SubscriptionTerms, inputs, recover, snapshot_of
 from ordering import plugins
 from ordering.fifo import Fifo
-from tests.broker.station.stations import Stations, publication
+from tests.broker.station.stations import ROUTING, Stations, publication
 
 STEPS = 50
 
@@ -35,7 +35,7 @@ def test_a_double_made_before_every_step_does_the_same_and_so_does_a_replay(orde
             (recorded.snapshot, recorded.records[recorded.snapshot_at :]),
         ):
             if snapshot is not None or len(records) == len(recorded.records):
-                again = recover(name, plugins.load(ordering), ordering, snapshot, records)
+                again = recover(name, plugins.load(ordering), ordering, snapshot, records, ROUTING)
                 assert again is not None
                 assert snapshot_of(again) == expected
 

@@ -1,0 +1,149 @@
+"""R7 and R9, when a neighbour has its first advertisements: subscriptions cross its link, in parts.
+
+Theory of operation. Every entry that overlaps what is advertised behind a link is to be offered there: when
+the link has synchronised, and when a neighbour without advertisements gets the first one. If they are many,
+that is too long for one step, for nothing else is served meanwhile. So the caller asks for further steps
+(`CoreEffects.is_unfinished`), and each takes a *part*: so many entries or routes.
+
+    look     entries that overlap are blocked: their gates towards the link are closed
+    choose   the strategy chooses among these, and nothing is sent
+    send     what it has chosen is announced
+    offer    what has come since the choice, and was blocked as well, is offered as usual
+    open     the gate of each entry waits for what covers it, from here on
+
+Laws.
+
+1. A step takes one part, of `part_count` at most.
+2. Nothing is sent before all gates are closed that have to be (R7); none is opened before all is sent.
+3. Until all is sent, an entry that comes is blocked, as while the link synchronises. One that goes is taken
+   out of the choice; what was sent for it is withdrawn.
+4. What was chosen was known before anything was sent, and nothing had been sent before. So the
+   acknowledgement of what covers it comes behind all that was on its way then, and no question is asked for
+   it; for what is offered later there is one.
+5. An advertisement behind the link waits until the crossing is over (R6).
+"""
+
+from itertools import islice
+from typing import ClassVar
+
+from attrs import Factory, define
+
+from broker.core.announcements import Difference
+from broker.core.barrier import Barrier
+from broker.core.hops import Hop
+from broker.core.subscribing import BLOCKED, UNSENT, Neighbour, Subscribing
+from broker.core.tables import RouteEntry, RoutingTables, entry_key, route_filter_of
+
+
+@define(eq=False)
+class Crossings:
+    """The links of one broker that are being crossed, in the order of their next parts."""
+
+    DERIVED: ClassVar = frozenset({"_part_count"})
+
+    _subscribing: Subscribing
+    _tables: RoutingTables
+    _barrier: Barrier
+    _part_count: int
+    unfinished: dict[Hop, None] = Factory(dict)
+
+    def is_long(self, link: Hop) -> bool:
+        """Return whether a neighbour to which nothing has been offered may have to learn more than a part."""
+        neighbour = self._subscribing.neighbours[link]
+        is_apart = neighbour.is_crossing or link in self._tables.synchronising
+        return not (neighbour.offered or is_apart) and self._tables.entry_count > self._part_count
+
+    def begin(self, link: Hop, *, is_new: bool) -> None:
+        """Take the first part: the neighbour has advertised what nothing was offered for before.
+
+        If the link is new, the whole tree knows the advertisements that came across it.
+        """
+        neighbour = self._subscribing.neighbours[link]
+        neighbour.is_crossing = neighbour.is_blocking = neighbour.is_choosing = True
+        neighbour.is_new = neighbour.has_moved = is_new
+        neighbour.unseen = list(self._tables.entries())[::-1]
+        neighbour.gates.asked(UNSENT)
+        self._subscribing.flood(link)
+        self._take_part(link)
+
+    def go_on(self) -> None:
+        """Take the next part, if there still is any."""
+        if self.unfinished:
+            link = next(iter(self.unfinished))
+            del self.unfinished[link]
+            self._take_part(link)
+
+    def link_lost(self, link: Hop) -> None:
+        """Forget a lost link."""
+        self.unfinished.pop(link, None)
+
+    def _take_part(self, link: Hop) -> None:
+        neighbour, left = self._subscribing.neighbours[link], self._part_count
+        for stage in (self._look, self._choose, self._send, self._offer, self._open):
+            left -= stage(link, neighbour, left)
+            if not left:
+                self.unfinished[link] = None
+                return
+        self._end(link, neighbour)
+
+    # --- stages: each takes at most so many, and returns how many it has taken ---
+
+    def _look(self, link: Hop, neighbour: Neighbour, count: int) -> int:
+        """Close the gates of entries that are to cross."""
+        unseen = neighbour.unseen
+        part, unseen[-count:] = unseen[-count:][::-1], []
+        self._subscribing.block(link, filter(self._tables.has, part))
+        return len(part)
+
+    def _choose(self, link: Hop, neighbour: Neighbour, count: int) -> int:
+        """Let the strategy choose among blocked entries; what it chooses is held."""
+        part = _unblocked(neighbour, count) if neighbour.is_choosing else []
+        neighbour.offered.update((entry_key(each), each) for each in part)
+        difference = neighbour.announced.edit(add=map(route_filter_of, part))
+        self._subscribing.announce(link, neighbour, difference)
+        neighbour.is_choosing = neighbour.is_choosing and len(part) == count
+        return len(part)
+
+    def _send(self, link: Hop, neighbour: Neighbour, count: int) -> int:
+        """Announce what was chosen."""
+        added = tuple(islice(neighbour.unsent.values(), count))
+        for route in added:
+            del neighbour.unsent[route.id]
+        if added:
+            self._subscribing.send_pages(link, neighbour, Difference(added), has_moved=neighbour.has_moved)
+        return len(added)
+
+    def _offer(self, link: Hop, neighbour: Neighbour, count: int) -> int:
+        """Offer what has come since the choice."""
+        part = _unblocked(neighbour, count)
+        self._subscribing.offer_now(link, part, has_moved=neighbour.has_moved)
+        return len(part)
+
+    def _open(self, link: Hop, neighbour: Neighbour, count: int) -> int:
+        """Let gates wait for the announcements that cover their entries, or open them."""
+        self._tables.synchronising.discard(link)
+        gates, neighbour.is_blocking = neighbour.gates, False
+        part = gates.waiting_for(UNSENT, count)
+        for entry in part:
+            if gates.is_closed(entry):
+                self._subscribing.wait(neighbour, entry)
+            if gates.released(entry, UNSENT):
+                self._subscribing.open_gate(entry, link)
+        return len(part)
+
+    def _end(self, link: Hop, neighbour: Neighbour) -> None:
+        gates, subscribing = neighbour.gates, self._subscribing
+        neighbour.is_crossing = False
+        gates.answered(UNSENT)
+        subscribing.passed += self._barrier.route_replaced(BLOCKED, link, gates.unanswered())
+        if neighbour.is_new:
+            neighbour.crossing = set(gates.requests())
+            subscribing.note_crossed(link, neighbour)
+
+
+def _unblocked(neighbour: Neighbour, count: int) -> list[RouteEntry]:
+    """Take the first blocked entries."""
+    part = list(islice(neighbour.blocked.items(), count))
+    for key, _ in part:
+        del neighbour.blocked[key]
+    return [entry for _, entry in part]
