@@ -13,6 +13,7 @@ from broker.healing.roster import Location
 from broker.move_messages import MoveMessage
 from broker.publication import Publication as Publication  # noqa: PLC0414 - it belongs to both vocabularies
 from broker.replay_messages import (
+    CacheMarked,
     ReplayAsked,
     ReplayCut,
     ReplayMark,
@@ -569,6 +570,7 @@ Control = (
     | ReplayMore
     | ReplayPart
     | ReplayOver
+    | CacheMarked
 )
 Notice = PublicationsLost | ReplayMark | ReplayCut
 """A notice to a local subscription, in order with its publications; it never goes over a link."""

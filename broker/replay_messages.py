@@ -7,12 +7,23 @@ from broker.filters import Filter
 
 @frozen
 class ReplayAsked:
-    """A subscription asks every broker for matching events since then, in order or in reverse."""
+    """A subscription asks every broker for matching events since then, in order or in reverse.
+
+    What was cached behind the receiver's mark `position` is asked for as well, whatever its time ("": all).
+    """
 
     question: str
     filter: Filter
     since_ns: int
     newest_first: bool
+    position: str
+
+
+@frozen
+class CacheMarked:
+    """A mark of the sender: how far its cache goes, and those of all brokers behind it."""
+
+    position: str
 
 
 @frozen

@@ -24,7 +24,8 @@ Laws.
    class names in a set `DERIVED`, which follow from options and tables. Objects inside have no such
    attributes. An object that is referred to twice is restored as one object, with another identity.
 
-A plugin may have a method `run` (`TakesRuns`), so that what comes together costs one call.
+A plugin may have a method `run` (`TakesRuns`), so that what comes together costs one call, and a method
+`audit` (`Audited`), so that its state becomes right again if memory changes it.
 
 Marks are small numbers (0 to `MARK_LIMIT`) that a publication carries over one link, for the neighbour's
 plugin only. Notes are messages between neighbouring plugins. The plugin alone defines their meaning. Data
@@ -286,6 +287,17 @@ class TakesRuns(Protocol):
 
         There is at least one. Where it is an event for `publication`, the item of an emission may be a tuple
         of some of them: they leave one behind the other.
+        """
+        ...
+
+
+class Audited(Protocol):
+    """A plugin that looks at its own state, as often as leases are renewed, and never for an event."""
+
+    def audit(self, uplink: Hops, links: Hops, hops: Hops) -> tuple[bool, Sequence[Emission]]:
+        """Make the state agree with itself and with these hops; return whether it was wrong, and emissions.
+
+        `uplink` is 0 for a root. Where nothing is wrong nothing changes, but for a question to a neighbour.
         """
         ...
 

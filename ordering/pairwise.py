@@ -24,6 +24,9 @@ Laws.
    when it is acknowledged: the sibling has it from above, in the step of that acknowledgement.
 9. When a child is lowered below its sibling, what is pending for the two goes to the sibling, each item for
    those for whom it was pending.
+10. An audit makes everything here follow from the items and from the broker's links again. If items await
+    the uplink, it asks: the answer comes in its place behind all acknowledgements of earlier requests (R5).
+    So with the answer those that were asked for before await nothing more, and the others await one each.
 
 All sets are bits: the late targets are found in constant time, whatever the size of the tables. Sets may be
 long, where a broker has many subscriptions of its own: what follows from a route comes with it, and what is
@@ -48,6 +51,9 @@ from ordering.interface import (
     Route,
 )
 
+QUESTION_LENGTH = 2
+"""A question of an audit, and its answer, are 0 and the number of the question."""
+
 REQUEST = 1
 """The mark of a publication whose sender waits for an acknowledgement."""
 
@@ -60,7 +66,7 @@ FOR_TAKEN = 4
 
 @define(eq=False)
 class _Pending:
-    """A pending item from below: so many events, or a message.
+    """A pending item from below: so many events, or a message; None if it has left too early.
 
     `requester` is among the targets and gets an acknowledgement for each. `acknowledged` of them are already.
     To `marked` it goes with a mark.
@@ -118,6 +124,10 @@ class Pairwise:
     _older: list[_Pending] = field(factory=list, init=False)
     _summed: int = 0
     _open_requests: int = 0
+    _question: int = 0
+    """The number of the last question to the uplink."""
+    _since: list[tuple[_Pending, int]] | None = None
+    """The items that were requested since, each with its count; None if the answer has come."""
     waiting_count: int = field(default=0, init=False)
     """The number of pending items, every event of a run counted."""
 
@@ -194,6 +204,8 @@ class Pairwise:
 
     def note(self, origin: Hops, content: tuple[int, ...]) -> Sequence[Emission]:
         """Take an acknowledgement of so many of the oldest requests (R4)."""
+        if len(content) == QUESTION_LENGTH and content[0] == 0:
+            return self._questioned(origin, content)
         if origin != self._uplink:
             raise ForeignNoteError("only the uplink acknowledges")
         if len(content) != 1 or not 0 < content[0] <= self._open_requests:
@@ -206,7 +218,7 @@ class Pairwise:
     def _acknowledge(self, count: int) -> None:
         """Take so many of the oldest requests as acknowledged (R4)."""
         self._open_requests -= count
-        while count:
+        while count and self._awaiting:
             oldest = self._awaiting[0]
             taken = min(count, oldest.count - oldest.acknowledged)
             oldest.acknowledged += taken
@@ -221,7 +233,7 @@ class Pairwise:
 
     def uplink_changed(self, uplink: Hops) -> Sequence[Emission]:
         """Take the new uplink, or 0 for none; no item waits for an acknowledgement any more (R8)."""
-        self._uplink = uplink
+        self._uplink, self._since = uplink, None
         self._acknowledge(self._open_requests)
         return self._release()
 
@@ -300,7 +312,8 @@ class Pairwise:
         self.acknowledge_with(0, 0)
         for pending in self._pending:
             targets = pending.targets
-            if pending.requester & sibling or (targets & child and targets & sibling):
+            is_answer = isinstance(pending.item, Note)
+            if is_answer or pending.requester & sibling or (targets & child and targets & sibling):
                 pending.targets = targets & ~child
             elif targets & (child | sibling):
                 pending.marked, pending.mark = sibling, FOR_TAKEN if targets & child else FOR_OTHERS
@@ -311,7 +324,8 @@ class Pairwise:
         return self._release()
 
     def _take_runs_apart(self) -> None:
-        """Keep each event of a run as an item of its own."""
+        """Keep each event of a run as an item of its own; the uplink's answer would be about other items."""
+        self._since = None
         parts = {id(each): each.parts() for each in (*self._pending, *self._awaiting)}
         self._pending = [part for each in self._pending for part in parts[id(each)]]
         self._awaiting = deque(part for each in self._awaiting for part in parts[id(each)] if part.awaits)
@@ -323,9 +337,91 @@ class Pairwise:
         self._summed = len(self._pending)
         self.waiting_count = sum(pending.count for pending in self._pending)
 
+    # --- the audit ---
+
+    def audit(self, uplink: Hops, links: Hops, hops: Hops) -> tuple[bool, Sequence[Emission]]:
+        """Make the state follow from the items and from the present links and hops (law 10).
+
+        Return whether anything was wrong, and what is emitted now, a question to the uplink included.
+        """
+        before = self._summary()
+        self._above = self._beside = self._taken = self._child = self._sibling = 0
+        self._uplink, self._older = uplink, []
+        self._audit_items(links & ~uplink, hops)
+        is_wrong = self._summary() != before
+        emissions = list(self._release())
+        if self._awaiting:
+            self._question += 1
+            self._since = []
+            emissions.append(Emission(Note((0, self._question)), uplink, 0))
+        return is_wrong, emissions
+
+    def _summary(self) -> tuple[object, ...]:
+        items = [
+            (id(each), each.targets, each.requester, each.awaits, each.count, each.acknowledged)
+            for each in (*self._pending, *self._awaiting)
+        ]
+        steps = self._above, self._beside, self._child, self._sibling
+        counts = len(self._pending), self._open_requests, self.waiting_count
+        return self._uplink, steps, counts, items
+
+    def _audit_items(self, links: Hops, hops: Hops) -> None:
+        """Let each item be for open hops, once; the queue of those that await is right about who does."""
+        awaiting = {id(each): each for each in self._awaiting} if self._uplink else {}
+        pending = {id(each): each for each in self._pending}
+        for key, each in awaiting.items():
+            if key not in pending:
+                each.targets = each.requester = each.marked = 0
+        for key, each in (pending | awaiting).items():
+            each.targets &= hops
+            each.marked &= each.targets
+            each.requester &= each.targets & links
+            each.requester &= -each.requester
+            each.awaits = key in awaiting
+            if each.item is not None:
+                each.count = len(each.item) if isinstance(each.item, tuple) else 1
+            if each.awaits:
+                each.acknowledged = min(max(each.acknowledged, 0), each.count - 1)
+        self._pending, self._awaiting = list(pending.values()), deque(awaiting.values())
+        self._open_requests = sum(each.count - each.acknowledged for each in self._awaiting)
+        self._blocked = self._summed = 0
+        self._blocked_now()
+        self._forget_targetless()
+
+    def _questioned(self, origin: Hops, content: tuple[int, ...]) -> Sequence[Emission]:
+        """Answer a question from below in its place; take the uplink's answer to the last one."""
+        if origin != self._uplink:
+            emissions: list[Emission] = []
+            self._add(_Pending(Note(content), origin), emissions)
+            return emissions
+        if self._since is None or content[1] != self._question:
+            return ()
+        requested, self._since = self._since, None
+        if [id(each) for each in self._awaiting] == [id(each) for each, _ in requested] and not any(
+            each.acknowledged for each in self._awaiting
+        ):
+            return ()
+        return self._resynchronise(requested)
+
+    def _resynchronise(self, requested: Sequence[tuple[_Pending, int]]) -> Sequence[Emission]:
+        """Let the items of these requests await an acknowledgement each, and no others.
+
+        Where one was taken for acknowledged already, its acknowledgement is still to come, for nobody.
+        """
+        awaiting = set(map(id, self._awaiting))
+        for each in self._awaiting:
+            each.awaits = False
+        self._awaiting.clear()
+        for each, count in requested:
+            is_open = id(each) in awaiting and each.count == count and not each.acknowledged
+            each.awaits = is_open
+            self._awaiting.append(each if is_open else _Pending(None, 0, awaits=True, count=count))
+        self._open_requests = sum(each.count for each in self._awaiting)
+        return self._release()
+
     def combine(self, earlier: tuple[int, ...], later: tuple[int, ...]) -> tuple[int, ...] | None:
-        """Return one acknowledgement with the sum of both counts."""
-        return (earlier[0] + later[0],)
+        """Return one acknowledgement with the sum of both counts; questions stay apart."""
+        return (earlier[0] + later[0],) if len(earlier) == len(later) == 1 else None
 
     def blocked(self) -> Sequence[Blocked]:
         """Return the pending items, oldest first."""
@@ -343,6 +439,8 @@ class Pairwise:
         if pending.awaits:
             self._awaiting.append(pending)
             self._open_requests += pending.count
+            if self._since is not None:
+                self._since.append((pending, pending.count))
         elif self._is_emitted(pending, self._blocked_now(), emissions):
             return
         self._pending.append(pending)
@@ -358,9 +456,9 @@ class Pairwise:
             if blocked == everything:
                 break
             scanned += 1
-            parts = (pending.split(), pending) if pending.awaits and pending.acknowledged else (pending,)
-            for part in parts:
-                if self._beside and not part.awaits:
+            is_part = pending.awaits and pending.acknowledged and isinstance(pending.item, tuple)
+            for part in (pending.split(), pending) if is_part else (pending,):
+                if self._beside and part.together and not part.awaits:
                     part.targets &= ~self._beside
                 if part.awaits or not self._is_emitted(part, blocked, emissions):
                     kept.append(part)

@@ -16,6 +16,7 @@ from operator import attrgetter
 from typing import Final
 
 from broker.core.attachment import Attachments, identity_of, name_of
+from broker.core.audit import StateAudit
 from broker.core.effects import CoreEffects, ProtocolError
 from broker.core.handlers import handlers_of
 from broker.core.hops import Hop, HopTable
@@ -43,7 +44,7 @@ from broker.messages import (
     Whereabouts,
 )
 from broker.move_messages import StepAsked
-from broker.replay import Bounds, Cache, ReplayWindow
+from broker.replay import Bounds, Positions, ReplayWindow
 from broker.routing import DEFAULT
 from broker.routing import Routing as Strategies
 from ordering.interface import (
@@ -81,9 +82,7 @@ class BrokerCore:
         self._directory = Directory(Roster(name), self._send_now)
         self._membership = Membership(
             Attachments(
-                identity,
-                names_brokers=not routing.advertisements.is_exact,
-                brokers=frozenset((identity,)),
+                identity, names_brokers=not routing.advertisements.is_exact, brokers=frozenset((identity,))
             ),
             self._routing,
             self._directory,
@@ -98,12 +97,13 @@ class BrokerCore:
         self.ways = Ways()
         self._questions = WayQuestions()
         self._explained: list[WayAnswer] = []
-        self._replays = Replays(self._routing, self._send, self._send_now)
+        self.replays = Replays(self._routing, self._send, self._send_now, Positions(identity))
+        self.cache = self.replays.cache
         self.steps = MoveSteps(
             self._routing,
             self._membership,
             self._synchronisation,
-            self._replays,
+            self.replays,
             self._hops,
             getattr(self.ordering, "watched", self.ordering),
             self._carry_out,
@@ -112,13 +112,17 @@ class BrokerCore:
         )
         self._step_parts = StepParts(self.steps)
         self.moves = MoveRequests(self._membership, self._directory.roster, self._send_now, self.steps)
+        plugin = getattr(self.ordering, "watched", self.ordering)
+        self.audit = StateAudit(
+            self._routing, self.leases.repairs, self._hops, plugin, self.steps, self._carry_out
+        )
         self._handlers = handlers_of(
             self._routing,
             self.leases,
             self._synchronisation,
             self._membership,
             self._directory,
-            self._replays,
+            self.replays,
             (self.moves, self.steps, self._step_parts),
         ) | {WayAsked: self._way_asked, WayAnswer: self._way_answered}
 
@@ -171,7 +175,7 @@ class BrokerCore:
         self._synchronisation.link_lost(link)
         self._send_answers(self._questions.link_lost(link))
         self._routing.remove_link(link)
-        self._replays.link_lost(link)
+        self.replays.link_lost(link)
 
     def _go_on(self) -> None:
         """Take every attachment step that is not deferred any more (R9)."""
@@ -192,6 +196,7 @@ class BrokerCore:
         self._attached.append(link)
         self._routing.add_link(link)
         self._synchronisation.begin(link)
+        self.replays.link_attached(link)
         self._carry_out(self.ordering.link_attached(link.bit))
         if is_uplink:
             self.uplink = link
@@ -257,14 +262,14 @@ class BrokerCore:
         hop = self._subscriptions[subscription] = self._hops.open(subscription, is_link=False)
         self.ways.hop_opened(hop)
         if window is not None:
-            self._replays.subscribe(subscription, hop, window)
+            self.replays.subscribe(subscription, hop, window)
         self._routing.subscribe(RouteEntry(subscription, content, ordered, hop))
         return hop
 
     def unsubscribe(self, subscription: str) -> None:
         """End a local subscription; nothing more is delivered to it."""
         hop = self._subscriptions.pop(subscription)
-        self._replays.unsubscribe(subscription, hop)
+        self.replays.unsubscribe(subscription, hop)
         self._routing.unsubscribe(subscription, hop)
         self._carry_out(self.ordering.hop_lost(hop.bit))
         self._hops.close(hop)
@@ -282,6 +287,7 @@ class BrokerCore:
 
     def refresh(self) -> None:
         """Renew what was announced to each neighbour, as often as was agreed on (`broker.leases`)."""
+        self.audit.make(self.uplink)
         self.leases.refresh()
 
     def sweep(self, expire_after: int) -> None:
@@ -290,25 +296,15 @@ class BrokerCore:
 
     # --- replays ---
 
-    @property
-    def cache(self) -> Cache:
-        """Return the cache of what local publishers published last."""
-        return self._replays.cache
-
-    @property
-    def replays(self) -> Replays:
-        """Return the replays, for inspection."""
-        return self._replays
-
     def bound_replays(self, bounds: Bounds) -> None:
         """Set how much of what local publishers publish is cached, and how much is replayed at a time."""
-        self._replays.bound(bounds)
+        self.replays.bound(bounds)
 
     def replay_more(self, subscription: str, size_bytes: int) -> None:
         """Deliver more of its past to a local subscription that has room for so much."""
         hop = self._subscriptions.get(subscription)
         if hop is not None:
-            self._replays.go_on(subscription, hop, size_bytes)
+            self.replays.go_on(subscription, hop, size_bytes)
 
     # --- neighbours ---
 
@@ -475,6 +471,7 @@ class BrokerCore:
             self._synchronisation,
             self.leases,
             self.leases.repairs,
+            self.audit,
             self._membership,
             self._membership.attachments,
             self._directory,
@@ -487,7 +484,8 @@ class BrokerCore:
             self._step_parts.lifts,
             self._step_parts.lowers,
             self._collector,
-            self._replays,
+            self.replays,
+            self.replays.positions,
             self.cache,
             # A watched plugin has the state of the plugin itself: what was seen is no state of the broker.
             getattr(self.ordering, "watched", self.ordering),
@@ -501,12 +499,13 @@ class BrokerCore:
 
     def take(self) -> CoreEffects:
         """Return the effects that became due since the last call."""
-        routing, replays, moves = self._routing, self._replays, self.moves
+        routing, replays, moves = self._routing, self.replays, self.moves
         subscribed = routing.subscribing.subscribed
         if subscribed:
             subscribed = replays.opened(subscribed)
         outgoing = self._hops.drain()
-        if len(self.steps) or self.steps.news:
+        steps = self.steps
+        if steps.present is not None or steps.rising is not None or steps.waiting or steps.news:
             outgoing = self._step(outgoing)
         if replays.playbacks or replays.late:
             # A playback that overflows ends its question at the neighbours, so there may be more to send.
@@ -588,7 +587,7 @@ class BrokerCore:
             "attachments": len(self._membership.attachments),
             "moves": len(self.moves),
             "steps": len(self.steps),
-            "replays": len(self._replays),
+            "replays": len(self.replays),
             "waiting": self.waiting_count,
         }
 

@@ -54,7 +54,7 @@ from broker.move_messages import (
     StepRefused,
     Switched,
 )
-from broker.replay_messages import ReplayAsked, ReplayMore, ReplayOver, ReplayPart, ReplayReady
+from broker.replay_messages import CacheMarked, ReplayAsked, ReplayMore, ReplayOver, ReplayPart, ReplayReady
 
 
 def handlers_of(  # noqa: PLR0913, PLR0917 - one per part
@@ -114,4 +114,5 @@ def handlers_of(  # noqa: PLR0913, PLR0917 - one per part
         ReplayMore: replays.more,
         ReplayPart: replays.part,
         ReplayOver: replays.over,
+        CacheMarked: replays.marked,
     }

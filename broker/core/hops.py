@@ -87,7 +87,9 @@ class HopTable:
         hop.outbox.extend(messages)
 
     def _fan_out(self, hops: Hops) -> tuple[Hop, ...]:
-        """Return the hops in a set."""
+        """Return the hops in a set, without those that are not open: memory may have gone wrong."""
+        if hops & ~self.opened:
+            return self._fan_out(hops & self.opened)
         if len(self._fan_outs) >= FAN_OUTS_CACHED:
             self._fan_outs.clear()
         found = self._fan_outs[hops] = tuple(self._by_number[number] for number in members(hops))
@@ -99,7 +101,7 @@ class HopTable:
 
     def drain(self) -> list[tuple[Hop, list[LinkMessage]]]:
         """Empty all outboxes; each list belongs to the caller from now on."""
-        filled, self._filled = self._filled, 0
+        filled, self._filled = self._filled & self.opened, 0
         drained = []
         for hop in self._fan_outs.get(filled) or tuple(self._by_number[number] for number in members(filled)):
             drained.append((hop, hop.outbox))
@@ -118,6 +120,8 @@ def _marked(message: LinkMessage, mark: int) -> Publication:
 def _append_note(note: Note, hops: Iterable[Hop], combine: Combine) -> None:
     """Append a note to each of these, or make one of it and of the note that is last there."""
     for hop in hops:
+        if not hop.is_link:
+            continue  # Memory has gone wrong: a client has no plugin.
         last = hop.outbox[-1] if hop.outbox else None
         combined = combine(last.content, note.content) if isinstance(last, OrderingMessage) else None
         if combined is None:

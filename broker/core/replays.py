@@ -23,12 +23,14 @@ Laws.
    asked before, and what it has published since may be the effect of a publication that is live for the
    asker.
 8. The time to find a question does not grow with their number.
+9. Whatever is cached anywhere from the moment on in which the subscription was made is asked for, by marks
+   and by no clock (`broker.replay.positions`).
 """
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
-from attrs import define, field
+from attrs import define, evolve, field
 
 from broker.core.effects import ProtocolError
 from broker.core.hops import Hop
@@ -41,13 +43,23 @@ from broker.replay import (
     REPLAYS_MAX,
     Bounds,
     Cache,
+    CachePosition,
     Excerpt,
     Item,
     Merge,
     Playback,
+    Positions,
     ReplayWindow,
 )
-from broker.replay_messages import ReplayAsked, ReplayMark, ReplayMore, ReplayOver, ReplayPart, ReplayReady
+from broker.replay_messages import (
+    CacheMarked,
+    ReplayAsked,
+    ReplayMark,
+    ReplayMore,
+    ReplayOver,
+    ReplayPart,
+    ReplayReady,
+)
 from broker.wire import DEFAULT_LIMITS, WireError, read_publications
 
 Outgoing = list[tuple[Hop, list[LinkMessage]]]
@@ -133,6 +145,7 @@ class Replays:
     _routing: RoutingState
     _send: Callable[[Hop, Control | ReplayMark], None]
     _send_now: Callable[[Hop, Control], None]
+    positions: Positions
     cache: Cache = field(factory=Cache)
     bounds: Bounds = field(default=Bounds(), init=False)
     waiting: list[str] = field(factory=list, init=False)
@@ -162,7 +175,7 @@ class Replays:
 
     def subscribe(self, subscription: str, hop: Hop, window: ReplayWindow) -> None:
         """Defer the deliveries of this subscription until its past has been played."""
-        self.playbacks[hop] = Playback(subscription, window)
+        self.playbacks[hop] = Playback(subscription, window, self.positions.present(self.cache))
 
     def unsubscribe(self, subscription: str, hop: Hop) -> None:
         """End the replay of a subscription that has ended."""
@@ -187,8 +200,9 @@ class Replays:
     def _begin(self, playback: Playback, hop: Hop, content: Filter) -> None:
         self.asked_count += 1
         self._send(hop, ReplayMark(is_last=False))
-        asked = ReplayAsked(playback.subscription, content, playback.window.since_ns, playback.newest_first)
-        self._ask(asked, None, self._settled_links())
+        since_ns, newest_first = playback.window.since_ns, playback.newest_first
+        asked = ReplayAsked(playback.subscription, content, since_ns, newest_first, "")
+        self._ask(asked, None, self._settled_links(), playback.position)
 
     def go_on(self, subscription: str, hop: Hop, size_bytes: int) -> None:
         """Deliver more of its past to a subscription that has room for so much."""
@@ -263,6 +277,27 @@ class Replays:
             del self.late[hop]
         return left
 
+    # --- positions ---
+
+    @property
+    def is_mark_due(self) -> bool:
+        """Return whether a neighbour is to get a mark."""
+        return bool(self.positions.due(self.cache, self._routing.links))
+
+    def mark(self) -> None:
+        """Send the present position, as a mark, to the neighbours to which it is news."""
+        for name in self.positions.mark(self.cache, list(self._routing.links)):
+            self._send_now(self._routing.links[name], CacheMarked(self.positions.last))
+
+    def marked(self, message: CacheMarked, link: Hop) -> None:
+        """Take a neighbour's mark."""
+        self.positions.take(message.position, link.name)
+
+    def link_attached(self, link: Hop) -> None:
+        """Send a new neighbour the last mark: without one, replays from there have all that is cached."""
+        if self.positions.last:
+            self._send_now(link, CacheMarked(self.positions.last))
+
     # --- questions ---
 
     def asked(self, message: ReplayAsked, link: Hop) -> None:
@@ -272,22 +307,32 @@ class Replays:
             return
         if self._questions.named(message.question):
             # It has come round another way, because a broker moves: what is cached here is sent once.
-            self._ask(message, link, [])
-            return
-        self._ask(message, link, [other for other in self._settled_links() if other is not link])
+            others = []
+        else:
+            others = [other for other in self._settled_links() if other is not link]
+        self._ask(message, link, others, self.positions.at(message.position))
 
     def _settled_links(self) -> list[Hop]:
         """Return the links to ask: a joining broker may have seen what is live for the asker (law 7)."""
         synchronising = self._routing.tables.synchronising
         return [link for link in self._routing.links.values() if link not in synchronising]
 
-    def _ask(self, message: ReplayAsked, asker: Hop | None, others: list[Hop]) -> None:
+    def _ask(
+        self, message: ReplayAsked, asker: Hop | None, others: list[Hop], position: CachePosition
+    ) -> None:
         self._close(message.question, asker)
-        excerpt = Excerpt.of(self.cache, message.filter, message.since_ns, newest_first=message.newest_first)
+        excerpt = Excerpt.of(
+            self.cache,
+            message.filter,
+            message.since_ns,
+            newest_first=message.newest_first,
+            first=position.number,
+            low_ns=self.positions.low_ns(position, self.cache),
+        )
         question = ReplayQuestion(message.question, asker, Merge[Hop].of(excerpt, others), set(others))
         self._questions.add(question)
         for other in others:
-            self._send_now(other, message)
+            self._send_now(other, evolve(message, position=position.marks.get(other.name, "")))
         self._look_ready(question)
 
     def ready(self, message: ReplayReady, link: Hop) -> None:

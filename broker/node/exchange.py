@@ -272,10 +272,8 @@ class Exchange:
         if batch is not None:
             batch.release()
         waiting_count = self.core.ordering.waiting_count
-        self.totals.waits(waiting_count, self.timers.now_s)
-        is_over = waiting_count > WAITING_COUNT_MAX
-        if is_over is not self.is_withholding:
-            self._withhold_or_grant(is_over=is_over)
+        if waiting_count or self.totals.waiting_count:
+            self._note_waiting(waiting_count)
 
     def _take(self) -> CoreEffects:
         """Take the effects of the core; let links change their hops first, as the station has done."""
@@ -357,6 +355,13 @@ class Exchange:
     def leave_lower(self, session: Granting) -> None:
         """Remove the session of a lower hop."""
         self._lower.pop(session, None)
+
+    def _note_waiting(self, count: int) -> None:
+        """Count for how long publications wait, and grant lower hops credit as there are few enough."""
+        self.totals.waits(count, self.timers.now_s)
+        is_over = count > WAITING_COUNT_MAX
+        if is_over is not self.is_withholding:
+            self._withhold_or_grant(is_over=is_over)
 
     def _withhold_or_grant(self, *, is_over: bool) -> None:
         self.is_withholding = is_over

@@ -5,7 +5,8 @@ Laws:
 1. A replay is as fast as its reader: it queues no more than `room_for` allows, which is below the mark at
    which publishers would have to wait for the subscription.
 2. Every part is a step of its own: between two parts, other sessions have their turn.
-3. Events beyond the maximal age are dropped from time to time; that is an input like all others.
+3. Events beyond the maximal age are dropped from time to time; that is an input like all others. So are the
+   marks of how far the cache goes.
 """
 
 from collections.abc import Callable
@@ -32,6 +33,9 @@ AGING_PART: Final = 20
 """Cached events may be older than the maximal age by this part of it."""
 
 AGING_S_MIN: Final = 1.0
+
+MARK_S: Final = 1.0
+"""The interval of marks while events are cached: a replay from now on has about so much too much per hop."""
 
 _NS_PER_MS: Final = 1_000_000
 _NS_PER_S: Final = 1_000_000_000
@@ -106,8 +110,15 @@ class Replaying:
                 return
 
     def age(self, age_s: float) -> None:
-        """Drop events beyond this age from time to time, for ever."""
+        """Drop events beyond this age, and mark how far the cache goes, from time to time and for ever."""
+        self._timers.every(lambda: MARK_S, self._mark)
         self._timers.every(
             lambda: max(AGING_S_MIN, age_s / AGING_PART),
             lambda: self._station.forget_before(self.wall_ns() - round(age_s * _NS_PER_S)),
         )
+
+    def _mark(self) -> None:
+        """Let neighbours have a mark, if one is due."""
+        if self._station.core.replays.is_mark_due:
+            self._station.mark_position()
+            self._settle()

@@ -24,10 +24,11 @@ class Totals:
     closed_sent_bytes: int = 0
     waiting_s: float = 0.0
     """How long publications were pending in the ordering plugin, all together."""
-    _waiting_count: int = 0
+    waiting_count: int = 0
+    """How many were pending when that was counted last."""
     _waiting_since_s: float = 0.0
 
     def waits(self, count: int, now_s: float) -> None:
         """Count how long publications have been pending until now; from now on so many are."""
-        self.waiting_s += self._waiting_count * (now_s - self._waiting_since_s)
-        self._waiting_count, self._waiting_since_s = count, now_s
+        self.waiting_s += self.waiting_count * (now_s - self._waiting_since_s)
+        self.waiting_count, self._waiting_since_s = count, now_s

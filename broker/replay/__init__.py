@@ -9,6 +9,7 @@ from broker.replay.cache import Cache
 from broker.replay.excerpt import Excerpt
 from broker.replay.merging import Merge
 from broker.replay.playback import Playback
+from broker.replay.positions import CachePosition, Positions
 
 __all__ = [
     "COLLECTED_BYTES_MAX",
@@ -16,9 +17,11 @@ __all__ = [
     "REPLAYS_MAX",
     "Bounds",
     "Cache",
+    "CachePosition",
     "Excerpt",
     "Item",
     "Merge",
     "Playback",
+    "Positions",
     "ReplayWindow",
 ]

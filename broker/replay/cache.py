@@ -15,6 +15,7 @@ Laws.
 
 from collections import deque
 from collections.abc import Sequence
+from typing import Final
 
 from attrs import define, field
 
@@ -22,6 +23,9 @@ from broker.history_events import ASK, TO
 from broker.messages import Publication
 from broker.replay.kept import CachedRun
 from broker.replay.retention import Retention
+
+NOTHING_CACHED_NS: Final = 2**64 - 1
+"""Later than any event: the least time of nothing."""
 
 Columns = tuple[int, list[int], list[str], list[int], list[int], list[int], list[bytes], list[int]]
 """How many runs are retained and not cached any more; then the fields of all runs, these first."""
@@ -37,13 +41,17 @@ class _Chain:
 
 @define(eq=False)
 class Cache:
-    """The recent past of one broker's publishers; without limits nothing is cached."""
+    """The recent past of one broker's publishers; without limits nothing is cached.
+
+    `low_ns` is the least time of what was cached since it was set anew (`broker.replay.positions`).
+    """
 
     size_bytes_max: int = 0
     count_max: int = 0
     size_bytes: int = 0
     count: int = 0
     next_number: int = 0
+    low_ns: int = NOTHING_CACHED_NS
     retention: Retention = field(factory=Retention)
     _runs: deque[CachedRun] = field(factory=deque, repr=False)
     _chains: dict[str, _Chain] = field(factory=dict, repr=False)
@@ -68,6 +76,8 @@ class Cache:
             chain = self._chains[publisher] = _Chain()
         count = len(publications)
         floor_ns = chain.peak_ns
+        first_ns = max(publications[0].published_ns, floor_ns)
+        self.low_ns = min(self.low_ns, first_ns)
         if count == 1:
             frames = publications[0].frame
             peak_ns = publications[0].published_ns

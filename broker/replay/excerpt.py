@@ -9,14 +9,18 @@ Laws.
 """
 
 from collections.abc import Iterator
+from typing import Final
 
 from attrs import define, field
 
 from broker.filters import Filter
 from broker.replay.bounds import Item
-from broker.replay.cache import Cache
+from broker.replay.cache import NOTHING_CACHED_NS, Cache
 from broker.replay.retention import COST_BYTES, Cursor
 from broker.replay.time_index import Entry, Key, key_of
+
+LAST_RUN: Final = 2**64 - 1
+"""Behind every run: nothing is asked for by its position."""
 
 
 @define(eq=False)
@@ -33,9 +37,23 @@ class Excerpt:
     is_over: bool = False
 
     @classmethod
-    def of(cls, cache: Cache, content: Filter, since_ns: int, *, newest_first: bool) -> "Excerpt":
-        """Return the events of the cache that match and are not older than this; it has to be closed."""
-        cursor = cache.retention.open(cache.next_number, since_ns, newest_first=newest_first)
+    def of(  # noqa: PLR0913 - what a question says
+        cls,
+        cache: Cache,
+        content: Filter,
+        since_ns: int,
+        *,
+        newest_first: bool,
+        first: int = LAST_RUN,
+        low_ns: int = NOTHING_CACHED_NS,
+    ) -> "Excerpt":
+        """Return the matching events that are not older than this, or in the runs from `first` on.
+
+        No event of those runs is before `low_ns`. The excerpt has to be closed.
+        """
+        start_ns = min(since_ns, low_ns)
+        cursor = cache.retention.open(cache.next_number, start_ns, newest_first=newest_first)
+        cursor.asked_ns, cursor.first = since_ns, first
         return cls(content, cache, cursor)
 
     @property
@@ -103,10 +121,10 @@ class ExcerptReading:
                 excerpt.is_over = True
                 excerpt.close()
                 return
-            _, _, run, start = entry
+            at_ns, _, run, start = entry
             stop = run.stop_of(start)
             self._left -= 1 + (stop - start) // COST_BYTES
-            if cursor.is_about(run) and matches(run.attributes(start, stop)):
+            if cursor.wants(at_ns, run) and matches(run.attributes(start, stop)):
                 self.head = entry
         if entry is not None:
             cursor.key = key_of(entry)

@@ -21,6 +21,7 @@ from attrs import define, field
 
 from broker.messages import LinkMessage, Publication
 from broker.replay.bounds import Item, ReplayWindow
+from broker.replay.positions import CachePosition
 from broker.replay_messages import ReplayCut, ReplayMark
 from broker.wire import replayed
 
@@ -30,10 +31,14 @@ ITEM_BYTES: Final = 200
 
 @define(eq=False)
 class Playback:
-    """The deliveries of one subscription until its past has been played."""
+    """The deliveries of one subscription until its past has been played.
+
+    `position` is that of its broker when it was made: what was cached behind it is of the past, too.
+    """
 
     subscription: str
     window: ReplayWindow
+    position: CachePosition
     is_live: bool = False
     is_marked: bool = False
     is_mark_due: bool = False

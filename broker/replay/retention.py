@@ -37,7 +37,8 @@ class Cursor:
     """How far one question has looked: up to `key`.
 
     It is about what the cache had when it was asked: the runs before `upto` that were not yet forgotten when
-    `forgotten` runs were.
+    `forgotten` runs were. Of these it wants the events from `asked_ns` on and the runs from `first` on; none
+    of both is before `since_ns`.
     """
 
     upto: int
@@ -46,14 +47,20 @@ class Cursor:
     newest_first: bool
     key: Key
     is_whole: bool = True
+    asked_ns: int = 0
+    first: int = 0
 
     def is_about(self, run: CachedRun) -> bool:
         """Return whether the cache had the run when the question was asked."""
         return run.number < self.upto and (not run.forgotten or run.forgotten > self.forgotten)
 
+    def wants(self, at_ns: int, run: CachedRun) -> bool:
+        """Return whether an event of that time in that run is asked for."""
+        return self.is_about(run) and (at_ns >= self.asked_ns or run.number >= self.first)
+
     def needs(self, run: CachedRun) -> bool:
         """Return whether an event of the run may not have been looked at."""
-        if run.peak_ns < self.since_ns or not self.is_about(run):
+        if not self.wants(run.peak_ns, run):
             return False
         return run.floor_ns <= self.key[0] if self.newest_first else run.peak_ns >= self.key[0]
 

@@ -158,6 +158,11 @@ class CacheAged:
 
 
 @frozen
+class PositionMarked:
+    """Neighbours get a mark of the position in the cache."""
+
+
+@frozen
 class Unsubscribed:
     """A local subscription ends."""
 
@@ -264,6 +269,7 @@ Input = (
     | ReplayWanted
     | ReplaysBounded
     | CacheAged
+    | PositionMarked
     | ReceivedInput
     | PublishedInput
 )
@@ -296,6 +302,7 @@ KINDS: Final[dict[int, type[AttrsInstance]]] = {
     0x28: ReplayWanted,
     0x29: ReplaysBounded,
     0x2A: CacheAged,
+    0x2D: PositionMarked,
 }
 """Inputs that are written as their fields. A number once used is never used again for something else."""
 

@@ -134,3 +134,5 @@ def _apply(station: Station, content: i.Input) -> None:  # noqa: C901, PLR0912, 
             )
         case i.CacheAged():
             station.forget_before(content.before_ns)
+        case i.PositionMarked():
+            station.mark_position()

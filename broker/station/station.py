@@ -394,6 +394,12 @@ class Station:
             self._record(i.CacheAged(before_ns))
             self.core.cache.forget_before(before_ns)
 
+    def mark_position(self) -> None:
+        """Send neighbours a mark of the position in the cache; if none is due, nothing changes."""
+        if self.core.replays.is_mark_due:
+            self._record(i.PositionMarked())
+            self.core.replays.mark()
+
     # --- explaining ---
 
     def explain_way(self, question: str, publisher: str, sequence: int) -> None:

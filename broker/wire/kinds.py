@@ -139,6 +139,7 @@ ROWS: Final = (
     KindRow(0x7A, r.ReplayMore, _LINK),
     KindRow(0x7B, r.ReplayPart, _LINK, Size.PART),
     KindRow(0x7C, r.ReplayOver, _LINK),
+    KindRow(0x7D, r.CacheMarked, _LINK),
     # Broker to broker: steps of a move.
     KindRow(0x80, v.StepAsked, _LINK),
     KindRow(0x81, v.StepGranted, _LINK),

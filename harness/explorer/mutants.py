@@ -34,9 +34,11 @@ from broker.core.subscribing import Neighbour, Subscribing
 from broker.core.synchronisation import Synchronisation
 from broker.core.tables import RoutingTables
 from broker.healing import Search
-from broker.replay import Playback
+from broker.replay import Playback, Positions
+from broker.replay.retention import Cursor
 from harness.explorer import (
     broken,
+    broken_audits,
     broken_crossings,
     broken_healing,
     broken_leases,
@@ -201,9 +203,22 @@ MUTANTS: Final[dict[str, Mutant]] = {
         ((Subscribing, "_is_known", broken_leases.breaks_what_is_announced_again),),
         "simple",
     ),
+    "audit-of-nothing": _one("leases", "churn+memory", Pairwise, "audit", broken_audits.looks_at_nothing),
+    "audit-of-no-item": _one(
+        "leases", "churn+memory", Pairwise, "_audit_items", broken_audits.looks_at_no_item
+    ),
+    "audit-asks-nothing": _one("leases", "churn+memory", Pairwise, "audit", broken_audits.asks_nothing),
+    "audit-answered-at-once": _one(
+        "leases", "churn+leases", Pairwise, "_questioned", broken_audits.answers_at_once
+    ),
     "asks-nobody-else": _one("past", "none", Replays, "asked", broken_replays.asks_nobody_else),
     "holds-nothing-back": _one("past", "none", Playback, "hold", broken_replays.holds_nothing_back),
     "plays-everything": _one("past", "churn", Playback, "_is_new", broken_replays.plays_everything),
+    "past-by-clock": _one("past", "churn+clocks", Cursor, "wants", broken_replays.asks_by_the_clock),
+    "past-from-the-opening": _one(
+        "past", "churn+clocks", Replays, "_begin", broken_replays.asks_from_the_opening
+    ),
+    "past-mixed-marks": _one("past", "churn+clocks", Positions, "at", broken_replays.mixes_positions),
     "page-left-out": _one("pages", "crash", pages, "_whole", broken_pages.forgets_the_first),
     "last-page-first": _one("pages", "crash", pages, "_marked", broken_pages.begins_with_the_last),
     "acts-on-every-page": _one("pages", "crash", Collector, "take", broken_pages.acts_on_every_page),

@@ -19,15 +19,26 @@ from harness.simulator.world import Action
 LEASES: Final = "+leases"
 """The suffix of faults: brokers renew and sweep, links stall, and in calm schedules memory changes."""
 
-FAULTS: Final = tuple(
-    faults + leases
-    for leases in ("", LEASES)
-    for faults in ("none", "churn", "crash", "healing", "move", "lift", "lower")
+CLOCKS: Final = "+clocks"
+"""The suffix of faults: all clocks differ, and subscriptions ask for what is published from now on."""
+
+MEMORY: Final = "+memory"
+"""The suffix of faults: brokers renew and sweep, and the state of ordering plugins changes by itself."""
+
+FAULTS: Final = (
+    *(
+        faults + leases
+        for leases in ("", LEASES)
+        for faults in ("none", "churn", "crash", "healing", "move", "lift", "lower")
+    ),
+    f"churn{CLOCKS}",
+    f"crash{CLOCKS}",
+    f"churn{MEMORY}",
 )
 """Nothing changes after the start; clients come and go; brokers and connections are lost as well, and others
 attach anywhere; brokers are lost for good, several at once, and the rest heals by itself; an operator moves
 brokers, in every way and while brokers are lost; or up step by step, while clients come and go; or anywhere
-step by step."""
+step by step. Those with a suffix are for one thing, and come last."""
 
 
 @frozen
@@ -86,6 +97,12 @@ class Knobs:
     """The chance that a subscription asks for the past."""
     wrong_clocks: float = 0.0
     """The chance that a publication has the time of a clock that is wrong."""
+    damage: float = 0.0
+    """The chance that a field of an ordering plugin changes by itself."""
+    skew: int = 0
+    """How far the clock of a broker may be from the time; if it may, all subscriptions ask from now on."""
+    mark: float = 0.0
+    """The chance that a broker marks how far its cache goes."""
     cache_bytes: int = 0
     """How much of the past brokers keep, and how much of it they look at in one step."""
     cache_step: int = 1
@@ -120,7 +137,7 @@ REPLAYING: Final = 0.25
 
 def draw(random: Random, faults: str, brokers: tuple[int, int]) -> Knobs:
     """Draw the knobs of one schedule, of a tree with this least and most brokers."""
-    regimes = REGIMES[faults.removesuffix(LEASES)]
+    regimes = REGIMES[faults.partition("+")[0]]
     knobs = regimes[int(random.random() * len(regimes))](random, brokers)
     if not faults.endswith(LEASES):
         return knobs
@@ -455,6 +472,34 @@ def with_replays(knobs: Knobs, random: Random) -> Knobs:
         cache_bytes=random.choice((ENOUGH_BYTES, ENOUGH_BYTES, 150)),
         cache_step=random.choice((1, 3, 1000)),
         subscribe=max(knobs.subscribe, random.choice((0.0, 0.1))),
+    )
+
+
+def with_clocks(knobs: Knobs, random: Random) -> Knobs:
+    """Let clocks differ, and all subscriptions ask for what is published from now on."""
+    if knobs.script:
+        return knobs
+    return evolve(
+        knobs,
+        replays=1.0,
+        skew=random.choice((20, 200, 10_000)),
+        mark=random.choice((0.0, 0.05, 0.2, 0.4)),
+        cache_bytes=ENOUGH_BYTES,
+        cache_step=random.choice((1, 1000)),
+        subscribe=max(knobs.subscribe, random.choice((0.1, 0.2))),
+    )
+
+
+def with_memory(knobs: Knobs, random: Random) -> Knobs:
+    """Let the state of plugins change by itself, while brokers renew and sweep."""
+    return evolve(
+        knobs,
+        script=(),
+        replays=0.0,
+        damage=random.choice((0.02, 0.05, 0.15)),
+        refresh=random.choice((0.0, 0.02, 0.1)),
+        sweep=random.choice((0.02, 0.1)),
+        expire_after=random.choice(((1,), (1, 2))),
     )
 
 

@@ -23,6 +23,7 @@ from broker.core import Hop
 from broker.messages import LeaseListed, LinkMessage
 from broker.routing import Routing
 from harness.simulator.corruption import corrupt as change_memory
+from harness.simulator.damage import damage as damage_plugin
 from harness.simulator.network import Site
 
 if TYPE_CHECKING:
@@ -46,12 +47,14 @@ class Leasing:
     """The brokers that have leases, after how many lists each lets a route expire, and changes of memory.
 
     After a change, order and completeness are promised for publications from number `sound_from` on. If a
-    change `is_replaced`, it may never be found (law 4).
+    change `is_replaced`, it may never be found (law 4). What a plugin has lost because its state `is_damaged`
+    is not known to anybody: then nothing is promised for what was published before.
     """
 
     expire_after: dict[str, int] = Factory(dict)
     corruptions: list[str] = Factory(list)
     is_replaced: bool = False
+    is_damaged: bool = False
     sound_from: int = 0
     hasty: "list[Fault]" = Factory(list)
     _lists: dict[Hop, int] = Factory(dict)
@@ -107,6 +110,21 @@ def corrupt(world: "World", name: str, chance: int) -> bool:
         leasing = world.leasing
         leasing.is_replaced = leasing.is_replaced or text in leasing.corruptions  # Twice may be as before.
         leasing.corruptions.append(text)
+    world.collect(site)
+    return bool(text)
+
+
+def damage(world: "World", name: str, chance: int) -> bool:
+    """Change a field of the ordering plugin of a broker, as drawn from this number."""
+    site = world.sites.get(name)
+    if site is None:
+        return False
+    text = damage_plugin(site.core, Random(chance))  # noqa: S311 - as above
+    if text:
+        if world.watch is not None:
+            world.watch(name, text)
+        world.leasing.corruptions.append(text)
+        world.leasing.is_damaged = True
     world.collect(site)
     return bool(text)
 

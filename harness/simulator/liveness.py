@@ -46,6 +46,9 @@ def rest(world: World) -> list[tuple[str, str]]:
         heals = all(site.search is not None for site in world.sites.values())
         wrong = heal_all(world) if heals and world.sites else _join_all(world)
         recover(world)
+        if world.leasing.is_damaged:  # A broker may have given up a link whose two ends did not agree.
+            wrong = heal_all(world) if heals and world.sites else _join_all(world)
+            recover(world)
     except RestlessError as error:
         return [("stuck", str(error))]
     return wrong or [*wrong_leases(world), *wrong_at_rest(world)]

@@ -2,9 +2,9 @@
 
 Laws.
 
-1. A publication that matches and is in the window is owed if its broker still runs and the path to it was at
-   rest once and is whole since: if it was published before, for it is in that broker's cache, or until the
-   subscription is open ("first-try completeness").
+1. A publication that matches is owed if its broker still runs and the path to it was at rest once and is
+   whole since: if it was published before and is in the window, for it is in that broker's cache, or from
+   then on until the subscription is open, whatever its time ("first-try completeness").
 2. It is owed no more when a part of the path is lost before it was delivered. At rest all must be there.
 """
 
@@ -58,7 +58,7 @@ class SimulatedPast:
         for each in subscribers:
             if each.is_open or each.since_ns is None or each.newest or kind not in each.kinds:
                 continue
-            if published_ns >= each.since_ns and self._reaches(origin, each.site):
+            if self._reaches(origin, each.site):
                 self._owed[each.name][number] = origin
 
     def link_lost(self) -> None:

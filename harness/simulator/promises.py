@@ -2,7 +2,8 @@
 
 If tables were corrupted, order and completeness are promised again once they have been repaired. Always, no
 publication is delivered twice, against its filter, or before an earlier one of its publisher; and for each
-that is missing there is a gap, in its place or when it is found that tables were wrong.
+that is missing there is a gap, in its place or when it is found that tables were wrong; but none of this is
+promised for what was published while the state of an ordering plugin was wrong.
 """
 
 from harness.simulator.verdict import (
@@ -27,9 +28,11 @@ def _broken(world: World) -> list[Fault]:
     record = world.record
     if world.leasing.corruptions:
         sound = record.since(world.leasing.sound_from)
+        after = [*faults_in(sound), *missing_in(sound, list(world.subscribers))]
+        if world.leasing.is_damaged:
+            return after
         return [
-            *faults_in(sound),
-            *missing_in(sound, list(world.subscribers)),
+            *after,
             *integrity_of(record),
             *never_reported_in(record, [] if world.leasing.is_replaced else _met(world)),
         ]

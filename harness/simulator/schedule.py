@@ -18,9 +18,13 @@ from attrs import define, evolve, field
 from broker.routing import DEFAULT, Routing
 from harness.simulator.interests import KINDS, inside
 from harness.simulator.knobs import (
+    CLOCKS,
+    MEMORY,
     Knobs,
     draw,
+    with_clocks,
     with_covers,
+    with_memory,
     with_nested,
     with_pages,
     with_parts,
@@ -45,6 +49,9 @@ DRAWS_MAX: Final = 8
 CHANCES: Final = 1000
 """How many numbers a corruption is drawn from."""
 
+DAMAGES: Final = 1_000_000
+"""How many numbers a damage is drawn from: there are more fields than parts of tables."""
+
 SOME: Final = 0.25
 
 
@@ -68,6 +75,7 @@ class ScheduleDriver:
     _uplinks: dict[str, tuple[str, ...]] = field(factory=dict)
     _expire_after: dict[str, int] = field(factory=dict)
     _stalled: dict[str, float] = field(factory=dict)
+    _skews: dict[str, int] = field(factory=dict)
 
     def run(self) -> None:
         """Set up, then draw events until all publications are made, or follow the script to its end."""
@@ -96,6 +104,8 @@ class ScheduleDriver:
             knobs.stall,
             knobs.corrupt,
             knobs.move,
+            knobs.mark,
+            knobs.damage,
         )
         events = (
             self._subscribe,
@@ -113,6 +123,8 @@ class ScheduleDriver:
             self._stall,
             self._corrupt,
             self._move,
+            self._mark,
+            self._damage,
             self._publish,
         )
         limits = list(accumulate(chances))
@@ -218,11 +230,13 @@ class ScheduleDriver:
         self._subscriptions += 1
         flag = ("unordered",) if self.random.random() < self.knobs.unordered_subscriptions else ()
         name = f"S{self._subscriptions}"
-        return self.world.do(("subscribe", name, site.name, self._kinds(), *flag, *self._window()))
+        return self.world.do(("subscribe", name, site.name, self._kinds(), *flag, *self._window(site)))
 
-    def _window(self) -> tuple[str | int, ...]:
+    def _window(self, site: Site) -> tuple[str | int, ...]:
         """Draw the part of the past that a subscription asks for, if any."""
         aside = self.aside
+        if self.knobs.skew:
+            return "since", self._clock_ns(site)
         if not self.knobs.replays or aside.random() >= self.knobs.replays:
             return ()
         now_ns = self.world.clock_ns
@@ -259,7 +273,9 @@ class ScheduleDriver:
         rest = () if reader is None else (reader,)
         if self.random.random() < self.knobs.unordered_publications:
             rest = (*rest, "unordered")
-        if self.knobs.wrong_clocks and self.aside.random() < self.knobs.wrong_clocks:
+        if self.knobs.skew:
+            rest = (*rest, f"@{self._clock_ns(publisher.site)}")
+        elif self.knobs.wrong_clocks and self.aside.random() < self.knobs.wrong_clocks:
             rest = (*rest, f"@{int(self.aside.random() * 2 * self.world.clock_ns)}")
         self.published += 1
         return self.world.do(("publish", publisher.name, kind, *rest))
@@ -346,6 +362,16 @@ class ScheduleDriver:
             names = [each for each in ancestors if each in names]
         return bool(names) and self.world.do(("move", moved, names[self._below(len(names))], "path", asker))
 
+    def _clock_ns(self, site: Site) -> int:
+        """Return the time by the clock of a broker and its clients."""
+        if site.name not in self._skews:
+            self._skews[site.name] = round((2 * self.aside.random() - 1) * self.knobs.skew)
+        return max(0, self.world.clock_ns + self._skews[site.name])
+
+    def _mark(self) -> bool:
+        site = self._site()
+        return site is not None and self.world.do(("mark", site.name))
+
     # --- leases ---
 
     def _refresh(self) -> bool:
@@ -369,6 +395,10 @@ class ScheduleDriver:
     def _corrupt(self) -> bool:
         site = self._site()
         return site is not None and self.world.do(("corrupt", site.name, self._below(CHANCES)))
+
+    def _damage(self) -> bool:
+        site = self._site()
+        return site is not None and self.world.do(("damage", site.name, self._below(DAMAGES)))
 
     def _stall(self) -> bool:
         """Let a direction of a link stall from now on, or go on."""
@@ -398,6 +428,10 @@ def driver(
     random = Random(seed)  # noqa: S311 - chance here is repeatable, not secret
     aside = Random(~seed)  # noqa: S311 - as above; what is drawn here changes nothing in other schedules
     knobs = with_replays(draw(random, faults, brokers), aside)
+    if faults.endswith(CLOCKS):
+        knobs = with_clocks(knobs, Random(f"clocks of {seed}"))  # noqa: S311 - as above
+    if faults.endswith(MEMORY):
+        knobs = with_memory(knobs, Random(f"memory of {seed}"))  # noqa: S311 - as above
     if routing.subscriptions.unites or routing.advertisements.unites:
         knobs = evolve(knobs, corrupt=0.0)  # A union that was made in error may outlive what is wrong.
     if not is_exact(routing):

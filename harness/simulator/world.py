@@ -17,6 +17,7 @@ other; `B2>B1.2` belongs to the second connection of the two.
     keep B1 [1000] [4096]             B1 keeps so many bytes of what its publishers publish, for replays, and
                                       looks at so many publications at a time
     subscribe S1 B2 a since 30 [newest 2]  the same; first the past since time 30, or the newest two of it
+    mark B1                           B1 sends its neighbours a mark of how far its cache goes, if one is due
     pull S1                           its client has room for more of the past
     unadvertise P1, unsubscribe S1    a publisher or subscription is withdrawn
     publish P1 a [S1] [unordered] [@57]  an event of kind a, published after reading all that S1 delivered;
@@ -31,6 +32,7 @@ other; `B2>B1.2` belongs to the second connection of the two.
     sweep B1 [3]                      B1 sweeps; a route expires after three lists without it (1 if none is
                                       given)
     corrupt B1 17                     the memory of B1 changes by itself, as the number says
+    damage B1 17                      a field of the ordering plugin of B1 changes by itself, likewise
     continue B1                       B1 takes the next part of what a new neighbour is to know
     part 2                            brokers that start from now on do no more of that than two in one step
     page 40                           brokers that start from now on announce what they know in pages with so
@@ -48,6 +50,7 @@ from typing import Final
 from attrs import Factory, define, evolve, field
 
 from broker.core import BrokerCore, CoreEffects, Destination
+from broker.core.effects import ProtocolError
 from broker.core.stepping import BROKEN, LEFT_OVER
 from broker.filters import Filter
 from broker.healing import Search
@@ -343,6 +346,15 @@ class World:
         self.collect(site)
         return True
 
+    def mark(self, name: str) -> bool:
+        """Let a broker mark how far its cache goes."""
+        site = self.sites.get(name)
+        if site is None or not site.core.replays.is_mark_due:
+            return False
+        site.core.replays.mark()
+        self.collect(site)
+        return True
+
     def pull(self, name: str) -> bool:
         """Let the client of a subscription ask for more of the past."""
         port = self.pulling.get(name)
@@ -436,7 +448,13 @@ class World:
             self._show_arrivals(port, messages, self.watch, is_lost=is_lost)
         if messages:
             expired = site.core.leases.expired
-            site.core.receive(port.hop, messages)
+            try:
+                site.core.receive(port.hop, messages)
+            except ProtocolError:
+                if not self.leasing.is_damaged:
+                    raise
+                self.lose(port)
+                return
             self.leasing.arrived(site, port.hop, messages, expired)
             self.collect(site, port, len(messages))
         if is_lost:
@@ -485,7 +503,9 @@ class World:
     def collect(self, site: Site, port: Port | None = None, count: int = 0) -> None:
         """Carry out the effects of a core."""
         self._release(site, site.core.take())
-        if site.core.waiting_count and not self.moves:  # In a step everything for the child waits.
+        if (
+            site.core.waiting_count and not self.moves and not self.leasing.is_damaged
+        ):  # In a step everything for the child waits.
             unordered = {name for name, stream in self.record.streams.items() if not stream.ordered}
             self.needless += needless_waits(site.core, unordered)
         if self.after is not None:
@@ -569,8 +589,10 @@ VERBS: Final[Mapping[str, Callable[..., bool]]] = {
     "refresh": leasing.refresh,
     "sweep": leasing.sweep,
     "corrupt": leasing.corrupt,
+    "damage": leasing.damage,
     "publish": World.publish,
     "keep": World.keep,
+    "mark": World.mark,
     "pull": World.pull,
     "deliver": World.deliver,
     "settle": World.settle,

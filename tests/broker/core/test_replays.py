@@ -157,7 +157,7 @@ def test_a_question_beyond_the_limit_is_answered_at_once(monkeypatch: pytest.Mon
     monkeypatch.setattr(replays, "QUESTIONS_MAX", 0)
     pair = Pair(broker("B1", 5), broker("B2", 0))
     core, link = pair.near, pair.near_link
-    core.receive(link, [ReplayAsked("S", CONTENT, 0, newest_first=False)])
+    core.receive(link, [ReplayAsked("S", CONTENT, 0, newest_first=False, position="")])
     core.receive(link, [ReplayMore("S")])
     sent = [message for hop, messages in core.take().outgoing if hop is link for message in messages]
     assert sent == [ReplayReady("S"), ReplayPart("S", (), (), is_over=True, is_whole=False)]

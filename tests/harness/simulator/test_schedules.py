@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.explorer.history import second_opinion
-from harness.simulator.knobs import FAULTS, draw
+from harness.simulator.knobs import CLOCKS, FAULTS, MEMORY, draw
 from harness.simulator.outcome import of_actions, of_seed, trace_of
 from ordering.fifo import Fifo
 from ordering.pairwise import Pairwise
@@ -22,7 +22,7 @@ SEEDS = 300
 
 
 @pytest.mark.timeout(300)  # hundreds of schedules
-@pytest.mark.parametrize("faults", FAULTS)
+@pytest.mark.parametrize("faults", [each for each in FAULTS if not each.endswith((CLOCKS, MEMORY))])
 @settings(max_examples=SEEDS, deadline=None)
 @given(seed=st.integers(0, 2**48))
 def test_every_promise_is_kept(faults: str, seed: int) -> None:
