@@ -44,7 +44,9 @@ def wrong_after(site: WholeSite, content: Input, effects: Effects) -> Iterator[s
     node = site.node
     if node is None or type(content) is Written:
         return
-    if (due := node.exchange.core.take()) and (due.outgoing or due.has_news):
+    due = node.exchange.core.take()
+    is_forgotten = node.exchange._crossing is None if due.is_unfinished else due.has_news  # noqa: SLF001 - only to look
+    if due.outgoing or is_forgotten:
         yield "something that the core decided was not carried out in its step"
     if type(content) is Tick:
         yield from _waited_for(node)
