@@ -7,6 +7,7 @@ lowest first, so that sets stay as small as the number of hops at one time.
 
 import heapq
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
 from typing import Final
 
 from attrs import Factory, define, field
@@ -32,8 +33,12 @@ class Hop:
     number: int
     name: str
     is_link: bool
-    bit: Hops
     outbox: list[LinkMessage] = field(factory=list, repr=False)
+
+    @cached_property
+    def bit(self) -> Hops:
+        """Return the set of this hop alone; with very many hops it is long, so it is made when asked for."""
+        return 1 << self.number
 
 
 @define(eq=False)
@@ -49,8 +54,8 @@ class HopTable:
     def open(self, name: str, *, is_link: bool) -> Hop:
         """Give a new hop the lowest free bit."""
         number = heapq.heappop(self._free) if self._free else len(self._by_number)
-        hop = Hop(number, name, is_link, 1 << number)
-        self.opened |= hop.bit
+        hop = Hop(number, name, is_link)
+        self.opened |= 1 << number
         self._by_number[number] = hop
         return hop
 

@@ -30,6 +30,7 @@ Answer = tuple[Hop | None, WayAnswer]
 """The link to answer through (None: a local client), and the answer."""
 
 _Passed = tuple[str, int, Hops, Hops]
+"""A publisher, its sequence number, the origin and the targets; or "" and the number of a hop that came."""
 
 
 @frozen
@@ -50,7 +51,7 @@ class Ways:
 
     def hop_opened(self, hop: Hop) -> None:
         """Mark that from here on the bit means this hop."""
-        self._passed.append(("", 0, hop.bit, 0))
+        self._passed.append(("", hop.number, 0, 0))
 
     def passed(self) -> list[_Passed]:
         """Return the passages, oldest first."""
@@ -66,7 +67,7 @@ class Ways:
         reused: Hops = 0
         for name, number, origin, targets in reversed(self._passed):
             if not name:
-                reused |= origin
+                reused |= 1 << number
             elif number == sequence and name == publisher:
                 return Seen(origin, targets, reused)
         return None

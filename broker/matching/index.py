@@ -43,7 +43,10 @@ class MatchingIndex(Generic[Key]):
         """Take a key and its filter in. Raises KeyError if the key is in already."""
         if key in self._held:
             raise KeyError(f"key {key!r} is in the matching index already; remove it first")
-        entries = tuple(self._enter(key, conjunction) for conjunction in dict.fromkeys(filter.conjunctions))
+        conjunctions = filter.conjunctions
+        if len(conjunctions) > 1:
+            conjunctions = tuple(dict.fromkeys(conjunctions))
+        entries = tuple([self._enter(key, conjunction) for conjunction in conjunctions])
         self._held[key] = entries
         self._several += len(entries) > 1
 
@@ -99,9 +102,11 @@ class MatchingIndex(Generic[Key]):
         return key in self._held
 
     def _enter(self, key: Key, conjunction: Conjunction) -> IndexEntry[Key]:
-        entry = self._entries.get(conjunction)
-        if entry is None:
-            entry = self._entries[conjunction] = IndexEntry(conjunction, key)
+        fresh = IndexEntry(conjunction, key)
+        entry = self._entries.setdefault(
+            conjunction, fresh
+        )  # Hashing is dear: once is enough.
+        if entry is fresh:
             self._dotted += _has_dots(conjunction)
             self._filing.insert(self._root, None, entry)
             return entry
@@ -127,7 +132,10 @@ class MatchingIndex(Generic[Key]):
 
 def _has_dots(conjunction: Conjunction) -> bool:
     """Return whether a path may lead into a map."""
-    return any("." in name for name, _ in conjunction)
+    for name, _ in conjunction:  # noqa: SIM110 - a generator costs more than the loop
+        if "." in name:
+            return True
+    return False
 
 
 def _keys(found: list[Payload[Key]]) -> list[Key]:

@@ -1,7 +1,7 @@
 cimport cython
 
-cdef int _OBJECT, _TUPLE, _LIST, _PLAIN, _ENUM
-cdef object _put
+cdef int _OBJECT, _TUPLE, _LIST, _DICT, _DEQUE, _PLAIN, _ENUM
+cdef object _new
 
 @cython.final
 cdef class ValueReader:
@@ -17,5 +17,5 @@ cdef class ValueReader:
     @cython.locals(index=Py_ssize_t, made=list)
     cpdef list items(self, list values, Py_ssize_t start)
 
-    @cython.locals(way=int, names=tuple, objects=list, index=Py_ssize_t, at=Py_ssize_t, items=list)
+    @cython.locals(way=int, puts=tuple, objects=list, index=Py_ssize_t)
     cdef _object(self, list values)

@@ -8,6 +8,8 @@ import sys
 from collections import Counter, OrderedDict, deque
 from collections.abc import Callable, Sequence
 from enum import Enum
+from functools import partial
+from types import MemberDescriptorType
 from typing import Any, Final
 
 from broker.core import Hop
@@ -27,14 +29,17 @@ _OBJECT, _HOP, _FILTER, _PUBLICATION, _KNOWN, _PART = (
     v.KNOWN,
     v.PART,
 )
-_TUPLE, _LIST = v.TUPLE, v.LIST
+_TUPLE, _LIST, _DICT, _DEQUE = v.TUPLE, v.LIST, v.DICT, v.DEQUE
 
 _PLAIN, _ENUM, _NAMED_TUPLE = range(3)
 """How the objects of a layout are made."""
 
-_put: Final = object.__setattr__
+_new: Final = object.__new__
 
-_Layout = tuple[int, type, tuple[str, ...]]
+Put = Callable[[object, object], None]
+"""Sets one field of an object."""
+
+_Layout = tuple[int, type, tuple[Put, ...]]
 
 
 class ValueReader:
@@ -47,7 +52,7 @@ class ValueReader:
             raise StationError("a snapshot has a hop with a number that no hop has: it is damaged")
         self._layouts = [_known_layout(name, fields, packages) for name, *fields in layouts]
         self._tables: dict[int, list[Any]] = {
-            _HOP: [Hop(number, name, is_link, 1 << number) for number, name, is_link in hops],
+            _HOP: [Hop(number, name, is_link) for number, name, is_link in hops],
             _FILTER: list(map(filter_from, filters)),
             _PUBLICATION: read_frames(frames),
             _KNOWN: self._objects,
@@ -58,7 +63,7 @@ class ValueReader:
         """Return the object for these values."""
         return self._build(value) if type(value) is list else value
 
-    def _build(self, values: list[Any]) -> Any:
+    def _build(self, values: list[Any]) -> Any:  # noqa: PLR0911 - a table, the most frequent first
         code = values[0]
         if code == _OBJECT:
             return self._object(values)
@@ -69,6 +74,11 @@ class ValueReader:
             return tuple(self.items(values, 1))
         if code == _LIST:
             return self.items(values, 1)
+        if code == _DICT:
+            items = iter(self.items(values, 1))
+            return dict(zip(items, items, strict=True))
+        if code == _DEQUE:
+            return deque(self.items(values, 2), values[1])
         return _CONTAINERS[code](self, values)
 
     def items(self, values: list[Any], start: int) -> list[Any]:
@@ -82,14 +92,14 @@ class ValueReader:
         return list(zip(items, items, strict=True))
 
     def _object(self, values: list[Any]) -> object:
-        way, owner, names = self._layouts[values[1]]
+        way, owner, puts = self._layouts[values[1]]
         objects = self._objects
         index = len(objects)
         if way == _PLAIN:
-            made: object = object.__new__(owner)
+            made: object = _new(owner)
             objects.append(made)
-            for name, value in zip(names, self.items(values, 2), strict=True):
-                _put(made, name, value)
+            for put, value in zip(puts, self.items(values, 2), strict=True):
+                put(made, value)
             return made
         objects.append(None)
         made = _member(owner, values[2]) if way == _ENUM else tuple.__new__(owner, self.items(values, 2))
@@ -102,10 +112,8 @@ def _member(owner: Any, name: str) -> object:
 
 
 _CONTAINERS: Final[dict[int, Callable[[ValueReader, list[Any]], object]]] = {
-    v.DICT: lambda reader, values: dict(reader.pairs(values)),
     v.SET: lambda reader, values: set(reader.items(values, 1)),
     v.FROZENSET: lambda reader, values: frozenset(reader.items(values, 1)),
-    v.DEQUE: lambda reader, values: deque(reader.items(values, 2), values[1]),
     v.COUNTER: lambda reader, values: Counter(dict(reader.pairs(values))),
     v.ORDERED_DICT: lambda reader, values: OrderedDict(reader.pairs(values)),
 }
@@ -125,7 +133,22 @@ def _known_layout(name: str, fields: Sequence[str], packages: Sequence[str]) -> 
             f"{', '.join(layout.fields)}: it was written by another version"
         )
     way = _ENUM if issubclass(owner, Enum) else _NAMED_TUPLE if issubclass(owner, tuple) else _PLAIN
-    return way, owner, layout.fields
+    return way, owner, puts_of(owner, layout.fields)
+
+
+def puts_of(owner: type, fields: Sequence[str]) -> tuple[Put, ...]:
+    """Return what sets each of these fields, frozen or not: their slots, which takes half the time."""
+    return tuple(_put_of(getattr(owner, field, None), field) for field in fields)
+
+
+def _put_of(slot: object, field: str) -> Put:
+    if isinstance(slot, MemberDescriptorType):
+        return slot.__set__
+    return partial(_put_by_name, field)
+
+
+def _put_by_name(field: str, made: object, value: object) -> None:
+    object.__setattr__(made, field, value)
 
 
 def _is_inside(module: str, packages: Sequence[str]) -> bool:

@@ -25,7 +25,7 @@ class LinkEnd:
 
 END: Final = LinkEnd()
 
-NOWHERE: Final = Hop(0, "", is_link=False, bit=0)
+NOWHERE: Final = Hop(0, "", is_link=False)
 """The hop of ports that are no end of a connection."""
 
 
