@@ -103,9 +103,7 @@ class MatchingIndex(Generic[Key]):
 
     def _enter(self, key: Key, conjunction: Conjunction) -> IndexEntry[Key]:
         fresh = IndexEntry(conjunction, key)
-        entry = self._entries.setdefault(
-            conjunction, fresh
-        )  # Hashing is dear: once is enough.
+        entry = self._entries.setdefault(conjunction, fresh)  # Hashing is dear: once is enough.
         if entry is fresh:
             self._dotted += _has_dots(conjunction)
             self._filing.insert(self._root, None, entry)

@@ -1,11 +1,13 @@
 """Filters as plain values. Reading them takes a fraction of the time of parsing their text.
 
-A filter is its source (or None) and its conjunctions; a conjunction is names and constraints in turn, and a
-constraint is its class, by index in `CLASSES`, and its fields. Sets are written in order, a condition on the
-elements of a list as conjunctions, and what a constraint type demands as the calls that demand it.
+Constraints stand in a table, each once: filters have many in common, and what a constraint knows of itself is
+worked out once for all of them. A filter is its source (or None) and its conjunctions; a conjunction is names
+and numbers of constraints in turn, and a constraint is its class, by index in `CLASSES`, and its fields. Sets
+are written in order, a condition on the elements of a list as conjunctions with their constraints in place,
+and what a constraint type demands as the calls that demand it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Final, cast
 
@@ -45,9 +47,29 @@ _NAMES: Final = {owner: tuple(each.name for each in attrs.fields(owner)) for own
 Values = list[object]
 
 
-def values_of(content: Filter) -> Values:
-    """Write a filter."""
-    return [content.source, *[_conjunction_values(each) for each in content.conjunctions]]
+def values_of(filters: Iterable[Filter]) -> list[list[Values]]:
+    """Write filters: the table of their constraints, and the filters."""
+    constraints: list[Values] = []
+    numbers: dict[str, int] = {}
+
+    def number_of(constraint: Constraint) -> int:
+        values = _constraint_values(constraint)
+        # Equal numbers are written in several ways, and each is printed as it was.
+        number = numbers.setdefault(repr(values), len(constraints))
+        if number == len(constraints):
+            constraints.append(values)
+        return number
+
+    written: list[Values] = []
+    for content in filters:
+        values: Values = [content.source]
+        for conjunction in content.conjunctions:
+            pairs: Values = []
+            for name, constraint in conjunction:
+                pairs += (name, number_of(constraint))
+            values.append(pairs)
+        written.append(values)
+    return [constraints, written]
 
 
 def _conjunction_values(conjunction: Conjunction) -> Values:
@@ -80,14 +102,25 @@ def _conditions_values(conditions: frozenset[Alternatives]) -> Values:
     return [[_conjunction_values(one) for one in condition] for condition in ordered]
 
 
-def filter_from(values: Sequence[object]) -> Filter:
-    """Read a filter.
+def filters_from(values: Sequence[Sequence[Values]]) -> list[Filter]:
+    """Read filters.
 
     Raises:
-        TypeError, ValueError, IndexError: these values are no filter.
+        TypeError, ValueError, IndexError: these values are no filters.
     """
-    source, *conjunctions = cast("Sequence[Values]", values)
-    return Filter(tuple([_conjunction_from(each) for each in conjunctions]), cast("str | None", source))
+    constraints, filters = values
+    known = [_constraint_from(each) for each in constraints]
+    return [_filter_from(each, known) for each in filters]
+
+
+def _filter_from(values: Values, constraints: list[Constraint]) -> Filter:
+    conjunctions: list[Conjunction] = []
+    for pairs in values[1:]:
+        found = iter(pairs)  # type: ignore[call-overload]  # it is one, or the snapshot is damaged
+        conjunctions.append(
+            tuple([(name, constraints[number]) for name, number in zip(found, found, strict=True)])
+        )
+    return Filter(tuple(conjunctions), values[0])  # type: ignore[arg-type]  # likewise
 
 
 def _conjunction_from(values: Values) -> Conjunction:

@@ -15,7 +15,7 @@ from typing import Any, Final
 from broker.core import Hop
 from broker.errors import StationError
 from broker.station import values as v
-from broker.station.filter_values import filter_from
+from broker.station.filter_values import filters_from
 from broker.station.inputs import read_frames
 
 HOP_NUMBER_MAX: Final = 10_000_000
@@ -53,7 +53,7 @@ class ValueReader:
         self._layouts = [_known_layout(name, fields, packages) for name, *fields in layouts]
         self._tables: dict[int, list[Any]] = {
             _HOP: [Hop(number, name, is_link) for number, name, is_link in hops],
-            _FILTER: list(map(filter_from, filters)),
+            _FILTER: filters_from(filters),
             _PUBLICATION: read_frames(frames),
             _KNOWN: self._objects,
             _PART: list(parts),

@@ -113,7 +113,7 @@ class Writer:
         """Return the tables of objects that were referred to by number so far."""
         return [
             [[hop.number, hop.name, hop.is_link] for hop in self._hops],
-            [values_of(content) for content, _ in self._filters],
+            values_of(content for content, _ in self._filters),
             b"".join(self._frames),
             [[layout.name, *layout.fields] for _, layout in self._layouts.values()],
         ]

@@ -18,7 +18,7 @@ from broker.filters.installed import AnyConstraintType, ConstraintTypeError
 from broker.filters.type_laws import LawBrokenError, check_laws
 from broker.matching import MatchingIndex
 from broker.routing.covering import witness
-from broker.station.filter_values import filter_from, values_of
+from broker.station.filter_values import filters_from, values_of
 from concord.constraints import Call
 from concord.testing import check_constraint_type
 from tests.broker.filters.divisible import DIVISIBLE, Divisible, brought, entry_point
@@ -247,7 +247,7 @@ def test_pairs_of_operators_are_joined_on_the_safe_side(
         for each, wanted in ((union, bits[one] | bits[other]), (both, bits[one] & bits[other])):
             assert parse(str(each)) == each
             assert matched([str(each)], values) == {str(each): wanted}, (one, other)
-            assert filter_from(values_of(each)) == each
+            assert filters_from(values_of([each])) == [each]
             event = witness(each)
             assert event is None or each.match(event)
 
@@ -335,12 +335,12 @@ def test_a_type_of_another_distribution_is_found(monkeypatch: pytest.MonkeyPatch
         assert str(wanted) == "divisible(n, 12) and n > 10"
         assert [n for n in (0, 12, 20, 24, 24.0) if wanted.match({"n": n})] == [12, 24]
         assert installed.announced() == "divisible/1 network/1 place/1 version/1"
-        snapshot = values_of(wanted)
-        assert filter_from(snapshot) == wanted
+        snapshot = values_of([wanted])
+        assert filters_from(snapshot) == [wanted]
     with pytest.raises(
         ConstraintTypeError, match="no constraint type 'divisible' is installed; there are network"
     ):
-        filter_from(snapshot)
+        filters_from(snapshot)
 
 
 @pytest.mark.parametrize(

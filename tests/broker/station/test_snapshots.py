@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from broker.errors import StationError
 from broker.filters import parse
 from broker.station import Station, SubscriptionTerms, inputs, recover, snapshot_of
+from broker.station.filter_values import filters_from, values_of
 from ordering import plugins
 from ordering.fifo import Fifo
 from tests.broker.station.stations import ROUTING, Stations, publication
@@ -126,3 +127,12 @@ def test_a_plugin_that_keeps_what_cannot_be_written_fails_at_the_first_snapshot(
     with pytest.raises(StationError, match="cannot be part of a snapshot"):
         snapshot_of(made)
     assert isinstance(made.core.ordering, Opaque)
+
+
+def test_filters_with_constraints_in_common_are_printed_as_before() -> None:
+    texts = [f"symbol == '{name}' and price > {low}" for name in "ab" for low in ("0", "0.0", "-0.0", "1")]
+    filters = [parse(text) for text in texts]
+    restored = filters_from(values_of(filters))
+    assert restored == filters
+    assert list(map(str, restored)) == list(map(str, filters))
+    assert len({id(dict(each.conjunctions[0])["price"]) for each in restored}) == len(texts) // 2
