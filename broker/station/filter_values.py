@@ -54,7 +54,7 @@ def values_of(filters: Iterable[Filter]) -> list[list[Values]]:
 
     def number_of(constraint: Constraint) -> int:
         values = _constraint_values(constraint)
-        # Equal numbers are written in several ways, and each is printed as it was.
+        # What is written alike is one constraint; equal ones might still be printed differently.
         number = numbers.setdefault(repr(values), len(constraints))
         if number == len(constraints):
             constraints.append(values)

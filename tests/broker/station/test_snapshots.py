@@ -130,9 +130,9 @@ def test_a_plugin_that_keeps_what_cannot_be_written_fails_at_the_first_snapshot(
 
 
 def test_filters_with_constraints_in_common_are_printed_as_before() -> None:
-    texts = [f"symbol == '{name}' and price > {low}" for name in "ab" for low in ("0", "0.0", "-0.0", "1")]
+    texts = [f"symbol == '{name}' and price > {low}" for name in "ab" for low in ("0", "0.5")]
     filters = [parse(text) for text in texts]
     restored = filters_from(values_of(filters))
     assert restored == filters
     assert list(map(str, restored)) == list(map(str, filters))
-    assert len({id(dict(each.conjunctions[0])["price"]) for each in restored}) == len(texts) // 2
+    assert len({id(constraint) for each in restored for _, constraint in each.conjunctions[0]}) == len(texts)
