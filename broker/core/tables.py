@@ -377,7 +377,9 @@ class RoutingTables:
         for entry in self.entries():
             interest = self._interests.get(entry.filter)
             if interest is None:
-                interest = self._new_interest(entry.filter, exposures.get(entry.filter, 0))
+                interest = self._new_interest(
+                    entry.filter, exposures.get(entry.filter, 0) if exposures else 0
+                )
             self._enter(entry, interest)
 
     def counts(self) -> dict[str, int]:

@@ -66,13 +66,13 @@ class Equality(Generic[Key]):
 
     def _places(self, constraint: Constraint) -> list[tuple[Buckets[Key], Hashable]]:
         """Return the table and the key for each value that the constraint accepts."""
-        if isinstance(constraint, Null):
-            return [(self._buckets, _LABELS[None])]
-        assert isinstance(constraint, TextSet | NumberSet | Truths)
         if isinstance(constraint, TextSet):
             return [(self._buckets, text) for text in constraint.values]
+        if isinstance(constraint, Null):
+            return [(self._buckets, _LABELS[None])]
         if isinstance(constraint, Truths):
             return [(self._buckets, _LABELS[truth]) for truth in constraint.values]
+        assert isinstance(constraint, NumberSet)
         return [
             (self._labelled, label(number)) if may_collide(number) else (self._buckets, number)
             for number in constraint.values

@@ -103,7 +103,8 @@ def _classify(name: str, constraint: Constraint, turn: int) -> SplitChoice[Key]:
             return SplitChoice(4, name, constraint, suffixes)
         case Truths() | Null():
             return SplitChoice(5, name, constraint, Equality, exact=True)
-        case ListPattern(some=some) if conditions := constraint.selective:
+        case ListPattern(some=some) if constraint.selective:
+            conditions = constraint.selective
             rank = 0.5 if demands_equality(conditions[turn]) else 3.5
             pair = conditions[turn : turn + PAIR]
             kind, taken = (TextPairs, PAIR) if is_pair(pair) else (Elements, 1)

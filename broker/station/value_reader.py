@@ -51,13 +51,12 @@ class ValueReader:
         if any(not 0 <= number <= HOP_NUMBER_MAX for number, _, _ in hops):
             raise StationError("a snapshot has a hop with a number that no hop has: it is damaged")
         self._layouts = [_known_layout(name, fields, packages) for name, *fields in layouts]
-        self._tables: dict[int, list[Any]] = {
-            _HOP: [Hop(number, name, is_link) for number, name, is_link in hops],
-            _FILTER: filters_from(filters),
-            _PUBLICATION: read_frames(frames),
-            _KNOWN: self._objects,
-            _PART: list(parts),
-        }
+        self._tables: list[list[Any] | None] = [None] * (_PART + 1)
+        self._tables[_HOP] = [Hop(number, name, is_link) for number, name, is_link in hops]
+        self._tables[_FILTER] = filters_from(filters)
+        self._tables[_PUBLICATION] = read_frames(frames)
+        self._tables[_KNOWN] = self._objects
+        self._tables[_PART] = list(parts)
 
     def read(self, value: Any) -> Any:
         """Return the object for these values."""
@@ -67,7 +66,7 @@ class ValueReader:
         code = values[0]
         if code == _OBJECT:
             return self._object(values)
-        table = self._tables.get(code)
+        table = self._tables[code]
         if table is not None:
             return table[values[1]]
         if code == _TUPLE:
@@ -75,16 +74,19 @@ class ValueReader:
         if code == _LIST:
             return self.items(values, 1)
         if code == _DICT:
-            items = iter(self.items(values, 1))
-            return dict(zip(items, items, strict=True))
+            found = iter(self.items(values, 1))
+            return dict(zip(found, found, strict=True))
         if code == _DEQUE:
             return deque(self.items(values, 2), values[1])
         return _CONTAINERS[code](self, values)
 
     def items(self, values: list[Any], start: int) -> list[Any]:
         """Return the items of a container, which begin there."""
-        build = self._build
-        return [build(each) if type(each) is list else each for each in values[start:]]
+        items = values[start:]
+        for index, each in enumerate(items):
+            if type(each) is list:
+                items[index] = self._build(each)
+        return items
 
     def pairs(self, values: list[Any]) -> list[tuple[Any, Any]]:
         """Return the items of a mapping."""
@@ -98,8 +100,11 @@ class ValueReader:
         if way == _PLAIN:
             made: object = _new(owner)
             objects.append(made)
-            for put, value in zip(puts, self.items(values, 2), strict=True):
-                put(made, value)
+            items = self.items(values, 2)
+            if len(items) != len(puts):
+                raise ValueError(f"an object of {owner.__name__} has {len(items)} fields")
+            for at, put in enumerate(puts):
+                put(made, items[at])
             return made
         objects.append(None)
         made = _member(owner, values[2]) if way == _ENUM else tuple.__new__(owner, self.items(values, 2))
