@@ -530,7 +530,7 @@ class BrokerCore:
         )
         if not has_news:
             routing.subscribing.subscribed = []
-            return CoreEffects.of_messages(outgoing)
+            return CoreEffects([], outgoing, has_news, [], [], [], [], [], [], [], [], [])
         effects = CoreEffects(
             self._switched,
             outgoing,

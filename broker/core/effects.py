@@ -68,14 +68,8 @@ class CoreEffects:
     moving: list[Destination]
     """Where this broker is to move: dial that broker; unless it is a step, close the uplink before."""
 
-    is_unfinished: bool
+    is_unfinished: bool = False
     """Whether a new neighbour is to learn more: let `BrokerCore.continue_crossing` follow in a later step."""
 
-    is_ending: bool
+    is_ending: bool = False
     """Whether an operator has asked this broker to end."""
-
-    @classmethod
-    def of_messages(cls, outgoing: list[tuple[Hop, list[LinkMessage]]]) -> "CoreEffects":
-        """Return the effects of a step after which there is nothing but messages."""
-        has_news = False
-        return cls([], outgoing, has_news, [], [], [], [], [], [], [], [], [], has_news, is_ending=False)

@@ -83,12 +83,15 @@ class Lowers:
     def granted(self, message: LowerGranted, link: Hop, text: str) -> None:
         """Prepare to take a sibling as a child, or refuse if there is a reason."""
         steps = self._steps
-        child = self.relayed_by(message.child, message.number)
-        if child is None or link is not steps.membership.attachments.uplink:
+        if link is not steps.membership.attachments.uplink:
             return
-        del steps.relayed[child]
-        if text := text or steps.objection():
-            steps.send(link, LowerCancelled(message.child, message.number, text))
+        child = self.relayed_by(message.child, message.number)
+        if child is not None:
+            del steps.relayed[child]
+        text = text or steps.objection()
+        if child is None or text:
+            # The question may have gone to a new uplink, which keeps itself free for nobody.
+            steps.send(link, LowerCancelled(message.child, message.number, text or _GONE))
             return
         steps.present = Taking(message.number, child)
         steps.carry_out(steps.ordering.keep_for(child.bit))

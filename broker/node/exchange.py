@@ -272,8 +272,9 @@ class Exchange:
         if batch is not None:
             batch.release()
         waiting_count = self.core.ordering.waiting_count
-        if waiting_count or self.totals.waiting_count:
-            self._note_waiting(waiting_count)
+        is_over = waiting_count > WAITING_COUNT_MAX
+        if waiting_count or self.totals.waiting_count or is_over is not self.is_withholding:
+            self._note_waiting(waiting_count, is_over=is_over)
 
     def _take(self) -> CoreEffects:
         """Take the effects of the core; let links change their hops first, as the station has done."""
@@ -335,10 +336,10 @@ class Exchange:
                 link.rejected(verdict)
         for destination in effects.moving:
             self.after(partial(self.move, destination))
-        if effects.is_ending:
-            self.is_leaving = True
         if effects.is_unfinished and self._crossing is None:
             self._crossing = self.timers.after(0, self._continue_crossing)
+        if effects.is_ending:
+            self.is_leaving = True
 
     def _continue_crossing(self) -> None:
         """Take the next part of what a new neighbour is to know; others have their turns between parts."""
@@ -356,10 +357,9 @@ class Exchange:
         """Remove the session of a lower hop."""
         self._lower.pop(session, None)
 
-    def _note_waiting(self, count: int) -> None:
-        """Count for how long publications wait, and grant lower hops credit as there are few enough."""
+    def _note_waiting(self, count: int, *, is_over: bool) -> None:
+        """Count for how long publications wait, and grant lower hops credit unless too many do."""
         self.totals.waits(count, self.timers.now_s)
-        is_over = count > WAITING_COUNT_MAX
         if is_over is not self.is_withholding:
             self._withhold_or_grant(is_over=is_over)
 

@@ -19,19 +19,23 @@ CHURNS: Final = (0.0, 0.2)
 USUAL: Final = MoveCase(30, 2, 0.3, 0.0)
 """What stays while one of the four changes."""
 
+LONG: Final = evolve(USUAL, brokers=16, links=6)
+"""A long way in a small tree."""
+
 COUNTED: Final = ("messages", "touched", "changes", "late", "late_by", "gaps")
 
 HEAD: Final = ("brokers", "links", "density", "churn", *COUNTED, "fewer messages")
 
 
 def cases() -> list[MoveCase]:
-    """Return the usual case with one thing changed at a time."""
+    """Return the usual case with one thing changed at a time, and a long way in a small tree."""
     found = [
         USUAL,
         *(evolve(USUAL, brokers=each) for each in SIZES),
         *(evolve(USUAL, links=each) for each in LINKS),
         *(evolve(USUAL, density=each) for each in DENSITIES),
         *(evolve(USUAL, churn=each) for each in CHURNS),
+        LONG,
     ]
     return list(dict.fromkeys(found))
 

@@ -7,11 +7,12 @@ from broker.core.lowering import Lowers
 from broker.core.rising import Rises
 from broker.core.stepping import Lowering, Outgoing, Rise, Taking
 from broker.messages import LinkMessage
-from broker.move_messages import Lift, LiftReady
+from broker.move_messages import Lift, LiftReady, LowerGranted
 from ordering.interface import Emission, Hops
 from ordering.pairwise import FOR_OTHERS, FOR_TAKEN, Pairwise
 
 _ready = Rises.ready
+_granted = Lowers.granted
 _lower = Lowers.lower
 _sibling_lost = Lowers.sibling_lost
 _keep_wanted = Pairwise.keep_wanted
@@ -141,3 +142,9 @@ def takes_old_leases(self: Lowers, message: LinkMessage, link: Hop) -> bool:
     """Compare routes with a digest that was sent before the sibling took the child."""
     del self, message, link
     return False
+
+
+def leaves_grants_unanswered(self: Lowers, message: LowerGranted, link: Hop, text: str) -> None:
+    """Say nothing of a grant for which nobody waits any more."""
+    if self.relayed_by(message.child, message.number) is not None:
+        _granted(self, message, link, text)

@@ -306,6 +306,12 @@ MUTANTS: Final[dict[str, Mutant]] = {
     "lower-for-all": _one("moves", "lower", Pairwise, "redirect", broken_lowers.gives_the_childs_to_all),
     "lower-settled-overtakes": _one("moves", "lower", Lowers, "lower", broken_lowers.settles_at_once),
     "lower-switch-behind": _one("moves", "lower", Lowers, "lower", broken_lowers.switches_behind),
+    "lower-grant-unanswered": Mutant(
+        "moves",
+        "lower",
+        ((Lowers, "granted", broken_lowers.leaves_grants_unanswered),),
+        "covering+simple",
+    ),
     "lower-unquiet": _one("moves", "lower", Lowers, "_is_quiet", broken_lowers.takes_all_for_quiet),
     "lower-old-leases": _one("moves", "lower+leases", Lowers, "is_outdated", broken_lowers.takes_old_leases),
     "grants-everybody": _one("R9", "crash", Attachments, "_decide", broken.grants_everybody),

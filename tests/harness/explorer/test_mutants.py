@@ -49,6 +49,7 @@ FIRST_SEEDS = {
     "links-starve": 40,
     "lost-queue-holds": 70,
     "lower-old-leases": 200,
+    "lower-grant-unanswered": 21_006_880,
     "lower-older-passes": 100,
     "lower-torn": 400,
     "no-pump-after-written": 30,

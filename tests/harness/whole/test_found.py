@@ -12,6 +12,7 @@ FOUND = {
     "a call that is published again is replayed where its time stands": ("crash", 1_200_450),
     "a replay ends with a gap when a neighbour is lost that had to answer": ("loss", 3_000_302),
     "what a resumed client has received is kept, and charged to nobody": ("churn", 7_000_011),
+    "renewals on slow disks leave no moment of rest, and last for none": ("restart", 9_000_452),
     "a queue that is made again keeps what came behind a gap": ("churn", 57),
     "what is dropped is not the gap behind it": ("churn", 40),
     "an event counts as missing only if its publisher knew under which id it came": ("crash", 20_345),
