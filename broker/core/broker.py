@@ -557,7 +557,7 @@ class BrokerCore:
         parts = self._step_parts
         held = [*parts.rises.hold(outgoing), *parts.poll()]
         parts.report(self.moves, self._attached, self._rejected, self._switched)
-        return held + self._hops.drain()
+        return [*held, *parts.rises.hold(self._hops.drain())]
 
     @property
     def waiting_count(self) -> int:

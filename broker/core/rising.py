@@ -67,21 +67,28 @@ class Rises:
 
     def arrive(self, message: LinkMessage, rising: Rising) -> None:
         """Take a message of the new link, or keep it until the switch (law 1)."""
-        if isinstance(message, StepGranted):
-            if rising.state is Rise.ASKED:
-                rising.enter(Rise.PREPARING)
-                self._steps.send(self._steps.uplink, LiftAsked(rising.number, rising.link.name))
-        elif isinstance(message, StepRefused):
-            self._give_up(message.text)
-        elif isinstance(message, StepQueued):
-            self._steps.news.append(StepWaits(rising.link.name))
+        if isinstance(message, StepGranted | StepRefused | StepQueued):
+            # What is about an earlier step comes too late, by this link too, if this is its child already.
+            if message.number == rising.number:
+                self._answered(message, rising)
         elif not rising.take(message):
             raise ProtocolError(f"{rising.link.name} sent too much before the switch")
 
+    def _answered(self, message: StepGranted | StepRefused | StepQueued, rising: Rising) -> None:
+        match message:
+            case StepGranted():
+                if rising.state is Rise.ASKED:
+                    rising.enter(Rise.PREPARING)
+                    self._steps.send(self._steps.uplink, LiftAsked(rising.number, rising.link.name))
+            case StepRefused():
+                self._give_up(message.text)
+            case StepQueued():
+                self._steps.news.append(StepWaits(rising.link.name))
+
     def queued(self, message: StepQueued, link: Hop) -> None:
-        """Note that the step waits; it may be over, if this came by the new link."""
+        """Note that the step waits; it may not any more, if this came by the new link."""
         rising = self._steps.rising
-        if rising is not None and rising.number == message.number:
+        if rising is not None and rising.number == message.number and not rising.is_taken:
             self._steps.news.append(StepWaits(link.name))
 
     def ready(self, message: LiftReady, link: Hop, text: str) -> None:

@@ -24,6 +24,7 @@ from ordering.interface import Hops
 from ordering.pairwise import Pairwise
 
 _asked = StepParts.asked
+_arrive = Rises.arrive
 _hold = Rises.hold
 _lifted = Lifts.lifted
 _lost_rising = Rises.link_lost
@@ -227,6 +228,13 @@ def takes_its_own_step_at_once(self: StepParts, message: Asking, link: Hop) -> N
 def lets_all_wait(self: MoveSteps, link: Hop, is_given_up: object = None) -> None:
     """Take steps up that have been given up."""
     del self, link, is_given_up
+
+
+def takes_old_answers(self: Rises, message: LinkMessage, rising: Rising) -> None:
+    """Take a refusal of an earlier step for one of this step."""
+    if isinstance(message, StepRefused):
+        message = StepRefused(rising.number, message.text)
+    _arrive(self, message, rising)
 
 
 # --- whole moves ---

@@ -288,6 +288,12 @@ MUTANTS: Final[dict[str, Mutant]] = {
             (StepParts, "asked", broken_lifts.takes_its_own_step_at_once),
         ),
     ),
+    "steps-old-answers": Mutant(
+        "moves",
+        "move+leases",
+        ((Rises, "arrive", broken_lifts.takes_old_answers),),
+        "covering+simple",
+    ),
     "steps-given-up-wait": _one("moves", "lower", MoveSteps, "drop_waiting", broken_lifts.lets_all_wait),
     "move-not-again": _one("moves", "lift", MoveRequests, "_over", broken_lifts.remembers_what_it_left),
     "lower-joins-early": _one("moves", "lower", Rises, "ready", broken_lowers.sends_at_the_switch),

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from broker.core import Destination, Hop
+from broker.core.stepping import Rise
 from broker.healing import Candidate
 from harness.simulator.network import Site
 
@@ -82,8 +83,14 @@ def excuse(world: "World", one: Site, other: Site) -> None:
     """Excuse what has a path over a lost link, or over the one that is about to take its place in a step."""
     world.owing.link_lost(one, other)
     for site in world.sites.values():
-        uplink = site.core.uplink
-        if site.core.steps.beside is not None and uplink is not None and uplink in site.outgoing:
-            parent = site.outgoing[uplink].site
-            if parent in {one, other}:
-                world.owing.link_lost(site, parent)
+        rising, uplink = site.core.steps.rising, site.core.uplink
+        if site.core.steps.beside is None or rising is None or uplink not in site.outgoing:
+            continue
+        parent = site.outgoing[uplink].site
+        ends = {parent}
+        if (
+            rising.state is Rise.LIFTED and rising.link in site.outgoing
+        ):  # The parent may have switched already.
+            ends.add(site.outgoing[rising.link].site)
+        if ends & {one, other}:
+            world.owing.link_lost(site, parent)

@@ -58,6 +58,7 @@ FIRST_SEEDS = {
     "publishers-wait-on": 160,
     "replay-stops": 40,
     "silent-while-reading": 950,
+    "steps-old-answers": 22_110_440,
     "subscriptions-of-others": 70,
     "unordered-subscription-waits": 600,
     "unsealed-early": 50,
