@@ -14,7 +14,7 @@ SOON = 3000
 """Schedules that take ten seconds or less; most mutants are found within a hundred."""
 
 FIRST_SEEDS = {
-    "acknowledged-before-sync": 2010,
+    "acknowledged-before-sync": 11_890,
     "acts-on-every-page": 330,
     "all-is-synced": 40,
     "backlog-forgotten": 30,
@@ -53,7 +53,7 @@ FIRST_SEEDS = {
     "lower-older-passes": 100,
     "lower-torn": 400,
     "no-pump-after-written": 30,
-    "numbers-forgotten": 1880,
+    "numbers-forgotten": 2400,
     "publishers-of-others": 60,
     "publishers-wait-on": 160,
     "replay-stops": 40,
