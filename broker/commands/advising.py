@@ -12,7 +12,16 @@ import trio
 from attrs import frozen
 
 from broker.addresses import parse_address
-from broker.advice import Advice, AdvisedStep, BrokerTraffic, TrafficError, TreeCost, advise, read_traffic
+from broker.advice import (
+    Advice,
+    AdvisedStep,
+    BrokerTraffic,
+    TrafficError,
+    TreeCost,
+    advise,
+    read_traffic,
+    root_of,
+)
 from broker.commands.connecting import Connecting
 from broker.commands.lines import to_json
 from broker.errors import ConcordError
@@ -140,7 +149,7 @@ def _described(cost: TreeCost, advice: Advice) -> str:
 
 def _command(step: AdvisedStep, survey: Survey, advice: Advice) -> str:
     """Return the command of a step, given to the broker that is the root in the end."""
-    root = next(name for name, uplink in advice.uplinks.items() if not uplink)
+    root = root_of(advice.uplinks)
     at = f"--broker {survey.addresses.get(root, root)}"
     if step.verb == "move":
         return f"concord move {step.broker} --uplink {step.uplink} {at}"

@@ -11,44 +11,38 @@ Laws.
 2. While this broker takes part in a step of a move nothing is looked at: its plugin is between two states.
 """
 
-from collections.abc import Callable, Iterable
-
 from attrs import define
 
-from broker.core.hops import Hop, HopTable
+from broker.core.hops import Hop
 from broker.core.leases import Repairs
-from broker.core.routing import RoutingState
 from broker.core.stepping import MoveSteps
 from broker.routing.flooding import EVERYTHING
-from ordering.interface import Emission
 
 
 @define(eq=False)
 class StateAudit:
     """Compares the state of this broker's plugin with its links; `repairs` counts what was wrong."""
 
-    _routing: RoutingState
-    _repairs: Repairs
-    _hops: HopTable
-    _plugin: object
     _steps: MoveSteps
-    _carry_out: Callable[[Iterable[Emission]], None]
+    _repairs: Repairs
 
     def make(self, uplink: Hop | None) -> None:
         """Let the plugin look at its state, if it can."""
-        audit = getattr(self._plugin, "audit", None)
-        if audit is None or self._steps.present is not None or self._steps.rising is not None:
+        steps = self._steps
+        audit = getattr(steps.plugin, "audit", None)
+        if audit is None or steps.present is not None or steps.rising is not None:
             return
-        links = sum(link.bit for link in self._routing.links.values())
-        is_wrong, emissions = audit(uplink.bit if uplink is not None else 0, links, self._hops.opened)
-        self._carry_out(emissions)
+        links = sum(link.bit for link in steps.routing.links.values())
+        is_wrong, emissions = audit(uplink.bit if uplink is not None else 0, links, steps.hops.opened)
+        steps.carry_out(emissions)
         if is_wrong:
             self._repairs.count += 1
             self._report()
 
     def _report(self) -> None:
         """Send a gap to all to whom something was pending: what it was is unknown."""
-        for link in list(self._routing.links.values()):
-            self._routing.missed_by(link, [EVERYTHING.filter])
-        self._routing.losses.missing(EVERYTHING.filter, is_from_uplink=True)
-        self._routing.losses.missing(EVERYTHING.filter, is_from_uplink=False)
+        routing = self._steps.routing
+        for link in list(routing.links.values()):
+            routing.missed_by(link, [EVERYTHING.filter])
+        routing.losses.missing(EVERYTHING.filter, is_from_uplink=True)
+        routing.losses.missing(EVERYTHING.filter, is_from_uplink=False)

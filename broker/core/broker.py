@@ -112,10 +112,7 @@ class BrokerCore:
         )
         self._step_parts = StepParts(self.steps)
         self.moves = MoveRequests(self._membership, self._directory.roster, self._send_now, self.steps)
-        plugin = getattr(self.ordering, "watched", self.ordering)
-        self.audit = StateAudit(
-            self._routing, self.leases.repairs, self._hops, plugin, self.steps, self._carry_out
-        )
+        self.audit = StateAudit(self.steps, self.leases.repairs)
         self._handlers = handlers_of(
             self._routing,
             self.leases,
@@ -488,7 +485,7 @@ class BrokerCore:
             self.replays.positions,
             self.cache,
             # A watched plugin has the state of the plugin itself: what was seen is no state of the broker.
-            getattr(self.ordering, "watched", self.ordering),
+            self.steps.plugin,
         )
 
     def rebuild(self) -> None:

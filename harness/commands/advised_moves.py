@@ -6,9 +6,11 @@ from pathlib import Path
 import click
 import trio
 
-from harness.commands.moves import command_of
+from broker.advice import root_of
+from harness.commands.reshaping_options import command_of, program_option, rate_option
 from harness.reshaping.advised import run
 from harness.reshaping.advising import CASES, AdvisedFigures, advised
+from harness.reshaping.load import is_kept
 from harness.results import filled, stamped
 from harness.tables import Column, Table, number, plain, show, table
 
@@ -19,15 +21,11 @@ def _both(each: AdvisedFigures, name: str) -> str:
     return " / ".join(plain(value, 2) for value in found)
 
 
-def _root(each: AdvisedFigures) -> str:
-    return next(name for name, uplink in each.advice.uplinks.items() if not uplink)
-
-
 _COLUMNS: tuple[Column[AdvisedFigures], ...] = (
     ("tree and load", lambda each: each.case.name),
     ("brokers", lambda each: str(len(each.case.uplinks))),
     ("steps", lambda each: str(len(each.advice.steps))),
-    ("root", _root),
+    ("root", lambda each: root_of(each.advice.uplinks)),
     ("waits, links", lambda each: _both(each, "waited")),
     ("expected", lambda each: plain(each.advice.after.waited / each.advice.after.deliveries, 2)),
     ("travels, links", lambda each: _both(each, "travelled")),
@@ -38,14 +36,8 @@ _COLUMNS: tuple[Column[AdvisedFigures], ...] = (
 @click.option(
     "--seconds", type=click.FloatRange(1), default=20.0, show_default=True, help="Of counting, twice."
 )
-@click.option(
-    "--rate",
-    type=click.FloatRange(0.1),
-    default=10.0,
-    show_default=True,
-    help="Events of each client a second.",
-)
-@click.option("--program", default="", help="What starts a broker, in the place of `concord`.")
+@rate_option
+@program_option
 @click.option(
     "--out", type=click.Path(path_type=Path, dir_okay=False), help="The page to write the tables into."
 )
@@ -66,4 +58,4 @@ def command(seconds: float, rate: float, program: str, out: Path | None) -> None
         page = out.read_text(encoding="utf-8")
         whole = filled(page, "advised", simulated.markdown())
         out.write_text(stamped(page, filled(whole, "advised-brokers", real.markdown())), encoding="utf-8")
-    sys.exit(1 if any(verdict[name] for name in ("lost", "repeated", "disordered", "gaps")) else 0)
+    sys.exit(0 if is_kept(verdict) else 1)

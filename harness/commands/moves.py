@@ -1,35 +1,22 @@
 """`concord harness moves`: nine real brokers move at random under load, beside a quiet run."""
 
-import shlex
 import sys
-from typing import Final
 
 import click
 import trio
 
+from harness.commands.reshaping_options import command_of, program_option, rate_option
+from harness.reshaping.load import is_kept
 from harness.reshaping.moving import run
 from harness.tables import Table, show
-
-OURS: Final = (sys.executable, "-m", "broker")
-
-
-def command_of(text: str) -> tuple[str, ...]:
-    """Return the words of the command that starts brokers, or of our own."""
-    return tuple(shlex.split(text)) or OURS
 
 
 @click.command("moves", epilog="Example: concord harness moves --seconds 600 --every 1")
 @click.option("--seconds", type=click.FloatRange(1), default=20.0, show_default=True, help="Of each run.")
 @click.option("--every", "every_s", type=click.FloatRange(0.05), default=1.0, show_default=True)
-@click.option(
-    "--rate",
-    type=click.FloatRange(0.1),
-    default=10.0,
-    show_default=True,
-    help="Events of each client a second.",
-)
+@rate_option
 @click.option("--seed", type=int, default=0, show_default=True)
-@click.option("--program", default="", help="What starts a broker, in the place of `concord`.")
+@program_option
 def command(seconds: float, every_s: float, rate: float, seed: int, program: str) -> None:
     """Let a broker of nine move every so often, from anywhere to anywhere, while events flow.
 
@@ -41,5 +28,4 @@ def command(seconds: float, every_s: float, rate: float, seed: int, program: str
     moving = trio.run(run, words, seconds, every_s, rate, seed)
     rows = [(name, f"{quiet[name]:g}", f"{moving[name]:g}") for name in moving]
     show(Table(("", "quiet", "moving"), rows))
-    broken = ("lost", "repeated", "disordered", "gaps")
-    sys.exit(1 if any(figures[name] for figures in (quiet, moving) for name in broken) else 0)
+    sys.exit(0 if is_kept(quiet) and is_kept(moving) else 1)

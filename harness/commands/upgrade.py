@@ -5,7 +5,7 @@ import sys
 import click
 import trio
 
-from harness.commands.moves import command_of
+from harness.commands.reshaping_options import command_of, rate_option
 from harness.reshaping.upgrading import upgrade
 
 
@@ -16,13 +16,7 @@ from harness.reshaping.upgrading import upgrade
     "--from", "old", default="", help="What starts a broker of the old build; `concord` if left out."
 )
 @click.option("--to", "new", default="", help="The same for the new build.")
-@click.option(
-    "--rate",
-    type=click.FloatRange(0.1),
-    default=10.0,
-    show_default=True,
-    help="Events of each client a second.",
-)
+@rate_option
 def command(old: str, new: str, rate: float) -> None:
     """Replace nine brokers one after the other, by moves and drains, while events flow.
 

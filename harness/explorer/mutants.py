@@ -54,10 +54,15 @@ from harness.explorer.whole_mutants import WHOLE_MUTANTS
 from ordering.pairwise import Pairwise
 
 
-def _one(
-    rule: str, faults: str, owner: type | ModuleType, name: str, instead: Callable[..., object]
+def _one(  # noqa: PLR0913, PLR0917 - what a mutant is, in one line
+    rule: str,
+    faults: str,
+    owner: type | ModuleType,
+    name: str,
+    instead: Callable[..., object],
+    routing: str = "simple",
 ) -> Mutant:
-    return Mutant(rule, faults, ((owner, name, instead),))
+    return Mutant(rule, faults, ((owner, name, instead),), routing)
 
 
 def _taking(rule: str, instead: Callable[..., object]) -> Mutant:
@@ -85,32 +90,24 @@ MUTANTS: Final[dict[str, Mutant]] = {
     "told-too-early": _one(
         "R7", "churn", Subscribing, "_complete_if_open", broken_promises.acknowledges_its_own_at_once
     ),
-    "breaks-before-making": Mutant(
-        "R7", "churn", ((Subscribing, "_leave", broken_routing.breaks_before_it_makes),), "covering"
+    "breaks-before-making": _one(
+        "R7", "churn", Subscribing, "_leave", broken_routing.breaks_before_it_makes, "covering"
     ),
-    "barrier-forgets": Mutant(
-        "R6", "churn", ((Barrier, "route_replaced", broken_routing.forgets_what_was_replaced),), "covering"
+    "barrier-forgets": _one(
+        "R6", "churn", Barrier, "route_replaced", broken_routing.forgets_what_was_replaced, "covering"
     ),
-    "unsettled": Mutant(
-        "R9", "crash", ((Subscribing, "_settle", broken_routing.rides_at_once),), "covering+simple"
+    "unsettled": _one("R9", "crash", Subscribing, "_settle", broken_routing.rides_at_once, "covering+simple"),
+    "forgets-who-moved": _one(
+        "R9", "crash", Gates, "has_moved", broken_routing.forgets_who_moved, "covering+simple"
     ),
-    "forgets-who-moved": Mutant(
-        "R9", "crash", ((Gates, "has_moved", broken_routing.forgets_who_moved),), "covering+simple"
+    "trusts-names": _one(
+        "R9", "crash", Attachments, "_is_named_elsewhere", broken_routing.trusts_every_name, "simple+covering"
     ),
-    "trusts-names": Mutant(
-        "R9",
-        "crash",
-        ((Attachments, "_is_named_elsewhere", broken_routing.trusts_every_name),),
-        "simple+covering",
+    "untold-crossing": _one(
+        "gaps", "healing", Subscribing, "note_crossed", broken_routing.sends_no_crossing_gap, "covering"
     ),
-    "untold-crossing": Mutant(
-        "gaps",
-        "healing",
-        ((Subscribing, "note_crossed", broken_routing.sends_no_crossing_gap),),
-        "covering",
-    ),
-    "closed-cover-opens": Mutant(
-        "R7", "churn", ((Subscribing, "wait", broken_promises.opens_under_a_closed_cover),), "covering"
+    "closed-cover-opens": _one(
+        "R7", "churn", Subscribing, "wait", broken_promises.opens_under_a_closed_cover, "covering"
     ),
     "late-farewell": Mutant(
         "promises",
@@ -191,16 +188,15 @@ MUTANTS: Final[dict[str, Mutant]] = {
     "lease-never-asked": _one("leases", "churn+leases", Leases, "renewed", broken_leases.asks_for_nothing),
     "lease-unmended": _one("leases", "churn+leases", Repairs, "make", broken_leases.repairs_nothing),
     "lease-untold-below": _one("gaps", "churn+leases", RoutingState, "missed_by", broken_leases.sends_no_gap),
-    "lease-untold-here": Mutant(
-        "gaps",
-        "none+leases",
-        ((RoutingState, "missed_from", broken_leases.sends_no_gap),),
-        "covering+simple",
+    "lease-untold-here": _one(
+        "gaps", "none+leases", RoutingState, "missed_from", broken_leases.sends_no_gap, "covering+simple"
     ),
-    "lease-announced-again": Mutant(
+    "lease-announced-again": _one(
         "leases",
         "none+leases",
-        ((Subscribing, "_is_known", broken_leases.breaks_what_is_announced_again),),
+        Subscribing,
+        "_is_known",
+        broken_leases.breaks_what_is_announced_again,
         "simple",
     ),
     "audit-of-nothing": _one("leases", "churn+memory", Pairwise, "audit", broken_audits.looks_at_nothing),
@@ -230,8 +226,8 @@ MUTANTS: Final[dict[str, Mutant]] = {
             (Collector, "forget", broken_pages.forgets_nothing),
         ),
     ),
-    "withdrawn-page-first": Mutant(
-        "pages", "churn", ((subscribing, "cut_both", broken_pages.withdraws_first),), "covering"
+    "withdrawn-page-first": _one(
+        "pages", "churn", subscribing, "cut_both", broken_pages.withdraws_first, "covering"
     ),
     "lift-no-hold": _one("moves", "lift", Rising, "holds", broken_lifts.holds_nothing),
     "lift-no-drain": _one("moves", "lift", Pairwise, "open_count", broken_lifts.counts_no_requests),
@@ -257,22 +253,21 @@ MUTANTS: Final[dict[str, Mutant]] = {
     "lift-waits-for-others": _one(
         "moves", "lift", Barrier, "await_too", broken_lifts.waits_for_the_others_alone
     ),
-    "lift-closes-gates": Mutant(
-        "moves", "lift", ((Subscribing, "_is_covered", broken_lifts.covers_nothing),), "covering+simple"
+    "lift-closes-gates": _one(
+        "moves", "lift", Subscribing, "_is_covered", broken_lifts.covers_nothing, "covering+simple"
     ),
-    "lift-serves-later": Mutant(
+    "lift-serves-later": _one(
         "moves",
         "lift",
-        ((Subscribing, "offer_served", broken_lifts.closes_gates_towards_others),),
+        Subscribing,
+        "offer_served",
+        broken_lifts.closes_gates_towards_others,
         "covering+simple",
     ),
     "lift-holds-events-alone": _one("moves", "lift", Rises, "hold", broken_lifts.holds_events_alone),
     "lift-torn": _one("moves", "move", Rises, "link_lost", broken_lifts.goes_on_when_torn),
-    "lift-parent-forgotten": Mutant(
-        "moves",
-        "move",
-        ((Lifts, "above_lost", broken_lifts.forgets_the_parent_alone),),
-        "covering+simple",
+    "lift-parent-forgotten": _one(
+        "moves", "move", Lifts, "above_lost", broken_lifts.forgets_the_parent_alone, "covering+simple"
     ),
     "lift-wants-forgotten": _one(
         "moves", "lift", Subscribing, "offer_handed_over", broken_lifts.forgets_its_own_wants
@@ -288,11 +283,8 @@ MUTANTS: Final[dict[str, Mutant]] = {
             (StepParts, "asked", broken_lifts.takes_its_own_step_at_once),
         ),
     ),
-    "steps-old-answers": Mutant(
-        "moves",
-        "move+leases",
-        ((Rises, "arrive", broken_lifts.takes_old_answers),),
-        "covering+simple",
+    "steps-old-answers": _one(
+        "moves", "move+leases", Rises, "arrive", broken_lifts.takes_old_answers, "covering+simple"
     ),
     "steps-given-up-wait": _one("moves", "lower", MoveSteps, "drop_waiting", broken_lifts.lets_all_wait),
     "move-not-again": _one("moves", "lift", MoveRequests, "_over", broken_lifts.remembers_what_it_left),
@@ -312,11 +304,8 @@ MUTANTS: Final[dict[str, Mutant]] = {
     "lower-for-all": _one("moves", "lower", Pairwise, "redirect", broken_lowers.gives_the_childs_to_all),
     "lower-settled-overtakes": _one("moves", "lower", Lowers, "lower", broken_lowers.settles_at_once),
     "lower-switch-behind": _one("moves", "lower", Lowers, "lower", broken_lowers.switches_behind),
-    "lower-grant-unanswered": Mutant(
-        "moves",
-        "lower",
-        ((Lowers, "granted", broken_lowers.leaves_grants_unanswered),),
-        "covering+simple",
+    "lower-grant-unanswered": _one(
+        "moves", "lower", Lowers, "granted", broken_lowers.leaves_grants_unanswered, "covering+simple"
     ),
     "lower-unquiet": _one("moves", "lower", Lowers, "_is_quiet", broken_lowers.takes_all_for_quiet),
     "lower-old-leases": _one("moves", "lower+leases", Lowers, "is_outdated", broken_lowers.takes_old_leases),

@@ -10,14 +10,14 @@ from typing import Final
 from attrs import define, field, frozen
 
 from broker.advice import Advice, AdvisedStep, BrokerTraffic, advise
+from broker.advice.steps import Tree
 from broker.advice.traffic import Readership
 from broker.routing import DEFAULT
 from harness.reshaping.overlay import NINE
+from harness.reshaping.trees import distance, join
 from harness.simulator.interests import filter_of
 from harness.simulator.world import World
 from ordering.pairwise import Pairwise
-
-Tree = Mapping[str, str]
 
 EVENTS: Final = 4
 """Of each publisher of one kind, unless it publishes more."""
@@ -130,19 +130,11 @@ def built(case: AdvisedCase, uplinks: Tree) -> World:
     world = World(Pairwise, DEFAULT)
     todo = [name for name, uplink in uplinks.items() if not uplink]
     for name in todo:
-        _join(world, name, uplinks[name])
+        join(world, name, uplinks[name])
         todo += [each for each, uplink in uplinks.items() if uplink == name]
     for name, kinds in case.kinds.items():
         _seat(world, name, kinds)
     return world
-
-
-def _join(world: World, name: str, uplink: str) -> None:
-    world.do(("start", name))
-    world.do(("reach", name, *([uplink] if uplink else [])))
-    if uplink:
-        world.do(("dial", name, uplink))
-    world.drain()
 
 
 def _seat(world: World, name: str, kinds: str) -> None:
@@ -167,7 +159,7 @@ def measured(case: AdvisedCase, world: World) -> CaseFigures:
                 for subscription, count in rounds.publish(publisher.name, kind):
                     reader = world.subscribers[subscription].site.name
                     delivered[reader] += 1
-                    travelled += _distance(broker, reader, uplinks)
+                    travelled += distance(broker, reader, uplinks)
                     took += count
     world.watch = None
     total = sum(delivered.values())
@@ -193,18 +185,6 @@ def tree_of(world: World) -> dict[str, str]:
     return {name: uplink.name if uplink is not None else "" for name, uplink in uplinks.items()}
 
 
-def _distance(one: str, other: str, uplinks: Tree) -> int:
-    return len(set(_ancestry(one, uplinks)) ^ set(_ancestry(other, uplinks)))
-
-
-def _ancestry(name: str, uplinks: Tree) -> list[str]:
-    found = []
-    while name:
-        found.append(name)
-        name = uplinks[name]
-    return found
-
-
 def carry_out(case: AdvisedCase, world: World, step: AdvisedStep) -> None:
     """Take one step of an advice; a broker that is drained is lost here, and its clients with it."""
     if step.verb == "move":
@@ -212,7 +192,7 @@ def carry_out(case: AdvisedCase, world: World, step: AdvisedStep) -> None:
     elif step.verb == "drain":
         world.do(("crash", step.broker))
     else:
-        _join(world, step.broker, step.uplink)
+        join(world, step.broker, step.uplink)
         _seat(world, step.broker, case.kinds[step.broker])
     world.drain()
 

@@ -211,3 +211,8 @@ def as_row(load: Load) -> Mapping[str, float]:
         for name in ("published", "delivered", "lost", "repeated", "disordered", "gaps", "unseen")
     }
     return {**counts, **dict(lateness(load))}
+
+
+def is_kept(figures: Mapping[str, float]) -> bool:
+    """Return whether nothing was lost, repeated or out of order, and no subscription got a gap."""
+    return not any(figures[name] for name in ("lost", "repeated", "disordered", "gaps"))

@@ -12,6 +12,7 @@ from typing import Final
 from attrs import define, field, frozen
 
 from broker.routing import DEFAULT
+from harness.reshaping.trees import ancestry, distance, join
 from harness.simulator.world import World
 from ordering.pairwise import Pairwise
 
@@ -119,35 +120,16 @@ def _tree(case: MoveCase, random: Random) -> tuple[dict[str, str], str, str]:
         found = [
             each
             for each in uplinks
-            if moved not in _ancestry(each, uplinks)
-            and _distance(each, uplinks[moved], uplinks) == case.links
+            if moved not in ancestry(each, uplinks) and distance(each, uplinks[moved], uplinks) == case.links
         ]
         if found:
             return uplinks, moved, random.choice(found)
     raise ValueError(f"no tree of {case.brokers} brokers has a way of {case.links} links")
 
 
-def _ancestry(name: str, uplinks: Mapping[str, str]) -> list[str]:
-    """Return a broker and all above it."""
-    found = []
-    while name:
-        found.append(name)
-        name = uplinks[name]
-    return found
-
-
-def _distance(one: str, other: str, uplinks: Mapping[str, str]) -> int:
-    ours, theirs = _ancestry(one, uplinks), _ancestry(other, uplinks)
-    return len(set(ours) ^ set(theirs))
-
-
 def _set_up(world: World, uplinks: Mapping[str, str], density: float, random: Random) -> None:
     for name, uplink in uplinks.items():
-        world.do(("start", name))
-        world.do(("reach", name, *([uplink] if uplink else [])))
-        if uplink:
-            world.do(("dial", name, uplink))
-        world.drain()
+        join(world, name, uplink)
     for name in uplinks:
         world.do(("advertise", f"P{name[1:]}", name, random.choice(KINDS)))
         if kinds := "".join(kind for kind in KINDS if random.random() < density):

@@ -503,9 +503,8 @@ class World:
     def collect(self, site: Site, port: Port | None = None, count: int = 0) -> None:
         """Carry out the effects of a core."""
         self._release(site, site.core.take())
-        if (
-            site.core.waiting_count and not self.moves and not self.leasing.is_damaged
-        ):  # In a step everything for the child waits.
+        # In a step everything for the child waits, and a damaged plugin may wait for anything.
+        if site.core.waiting_count and not (self.moves or self.leasing.is_damaged):
             unordered = {name for name, stream in self.record.streams.items() if not stream.ordered}
             self.needless += needless_waits(site.core, unordered)
         if self.after is not None:
