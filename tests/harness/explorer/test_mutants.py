@@ -31,7 +31,7 @@ FIRST_SEEDS = {
     "crossing-holds-no-flood": 33_091_040,
     "crossing-opens-early": 950,
     "crossing-sends-what-has-gone": 1240,
-    "crossing-withdraws-nothing": 20_480,
+    "crossing-withdraws-nothing": 580,
     "forgets-who-moved": 190,
     "gap-lost-on-the-way": 30,
     "greets-without-end": 60,
