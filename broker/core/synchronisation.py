@@ -11,8 +11,8 @@ Laws.
    return to the broker that began it, if that has moved meanwhile, and is one like any other there.
 5. A neighbour that is to learn more than one page holds gets one flood a page, each with a token of its own.
    A flood is done when every page that it became here has been answered.
-6. It is not done while subscriptions cross the link that it came by, in parts: who learns that it is done
-   takes all that it has not got by then for something that began later.
+6. Nor is it done while subscriptions cross, in parts, the link that it came by: for the other end, what has
+   not come before the answer has begun after it.
 """
 
 from functools import partial
