@@ -332,6 +332,10 @@ class Lifting(Protocol):
         """Give a child all that is pending for its parent, if it wants that."""
         ...
 
+    def drop(self, hop: Hops, is_old: Callable[[object], bool]) -> Sequence[Emission]:
+        """Take a hop out of pending messages that are old; emit to it what was behind them."""
+        ...
+
     def let_go(self, child: Hops) -> Sequence[Emission]:
         """Take a child out of what the uplink has not ordered; emit to it all that is pending beside."""
         ...

@@ -280,6 +280,15 @@ class Pairwise:
             if pending.targets & parent and wants(pending.item):
                 pending.targets |= child
 
+    def drop(self, hop: Hops, is_old: Callable[[object], bool]) -> Sequence[Emission]:
+        """Take a hop out of pending messages that say what is not so any more."""
+        self._blocked_now()
+        for pending in self._pending:
+            if pending.targets & hop and is_old(pending.item):
+                pending.targets &= ~hop
+        self._forget_targetless()
+        return self._release()
+
     def let_go(self, child: Hops) -> Sequence[Emission]:
         """Take a child out of the entries that await an acknowledgement, and emit the others to it."""
         self._above, self._older = self._above & ~child, []

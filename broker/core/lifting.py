@@ -28,8 +28,17 @@ from broker.core.adoption import hand_over, is_quiet
 from broker.core.attachment import name_of
 from broker.core.effects import ProtocolError
 from broker.core.hops import Hop
-from broker.core.stepping import BROKEN, LEFT_OVER, LinkEnded, MoveSteps, Outgoing, Parting, Receiving
-from broker.messages import LeaseListed, LeaseRenewed, LinkMessage, Publication
+from broker.core.stepping import (
+    BROKEN,
+    LEASES,
+    LEFT_OVER,
+    LinkEnded,
+    MoveSteps,
+    Outgoing,
+    Parting,
+    Receiving,
+)
+from broker.messages import LinkMessage, Publication
 from broker.move_messages import (
     Lift,
     LiftAsked,
@@ -117,7 +126,7 @@ class Lifts:
         """Return whether the uplink sent a lease before its switch: it leaves out the child's routes."""
         parting = self._steps.present
         has_parted = isinstance(parting, Parting) and parting.routes is not None
-        return has_parted and isinstance(message, LeaseRenewed | LeaseListed) and link is self._steps.uplink
+        return has_parted and isinstance(message, LEASES) and link is self._steps.uplink
 
     def switched(self, message: Switched, parting: Parting) -> None:
         """Pass Switched on, behind all that is for the child."""
@@ -189,4 +198,6 @@ class Lifts:
         steps.send(link, Switched(message.child, message.number))
         steps.carry_out(steps.plugin.link_attached(child.bit))
         steps.ordering.adopt(child.bit, link.bit, routes.wants_item)
+        # They leave out the child's routes, and come when the parent has had Switched.
+        steps.carry_out(steps.ordering.drop(link.bit, lambda item: isinstance(item, LEASES)))
         steps.adopt(child, link, routes)

@@ -38,8 +38,8 @@ from broker.core.adoption import hand_over, is_quiet
 from broker.core.attachment import name_of
 from broker.core.effects import ProtocolError
 from broker.core.hops import Hop
-from broker.core.stepping import BROKEN, LinkEnded, Lowering, MoveSteps, Outgoing, Taking
-from broker.messages import LeaseListed, LeaseRenewed, LinkMessage, Publication
+from broker.core.stepping import BROKEN, LEASES, LinkEnded, Lowering, MoveSteps, Outgoing, Taking
+from broker.messages import LinkMessage, Publication
 from broker.move_messages import (
     Joined,
     Lift,
@@ -235,7 +235,7 @@ class Lowers:
         """Return whether the sibling sent a lease before it took the child: it leaves out its routes."""
         lowering = self._steps.present
         is_switched = isinstance(lowering, Lowering) and lowering.is_switched and link is lowering.sibling
-        return is_switched and isinstance(message, LeaseRenewed | LeaseListed)
+        return is_switched and isinstance(message, LEASES)
 
     def cancelled(self, message: LowerCancelled, link: Hop) -> None:
         """Go on as before: the sibling does not take the child, or the parent gives the step up."""

@@ -32,7 +32,7 @@ from broker.core.pages import cut
 from broker.core.replays import Replays
 from broker.core.routing import RoutingState
 from broker.core.synchronisation import Synchronisation
-from broker.messages import Control, LinkMessage, Publication
+from broker.messages import Control, LeaseListed, LeaseRenewed, LinkMessage, Publication
 from broker.move_messages import (
     LiftAsked,
     LiftedIds,
@@ -54,6 +54,9 @@ LEFT_OVER: Final = "moved"
 
 BROKEN: Final = "broken"
 """Why a link is closed that may have lost something in a step that was torn apart."""
+
+LEASES: Final = (LeaseRenewed, LeaseListed)
+"""Messages about all routes of a link: wrong behind a switch, if they were made before it."""
 
 WAITING_MAX: Final = 100
 """More than wait at one broker when everybody near it moves; a further one is refused, and tries again."""

@@ -282,6 +282,7 @@ MUTANTS: Final[dict[str, Mutant]] = {
     ),
     "lift-ended-stays": _one("moves", "lift", stepping, "take_over", broken_lifts.keeps_what_has_ended),
     "lift-old-leases": _one("moves", "lift+leases", Lifts, "is_outdated", broken_lifts.takes_old_leases),
+    "lift-leases-overtaken": _one("moves", "lift+leases", Pairwise, "drop", broken_lifts.drops_nothing),
     "lift-two-at-once": _one("moves", "lift", MoveSteps, "is_busy", broken_lifts.is_never_busy),
     "steps-from-below": Mutant(
         "moves",

@@ -42,6 +42,7 @@ FIRST_SEEDS = {
     "lease-announced-again": 240,
     "lease-behind-credit": 420,
     "lease-untold-here": 450,
+    "lift-leases-overtaken": 810,
     "lift-no-drain": 400,
     "lift-parent-forgotten": 9_011_900,
     "lift-reads-at-once": 100,
