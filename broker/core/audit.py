@@ -1,36 +1,102 @@
 """The audit at each renewal of leases: what only this broker knows is made to agree with itself.
 
-Theory. Leases compare routes with neighbours (`broker.core.leases`). What nobody else has cannot be compared;
-so it is checked against what follows from the rest of this broker's state, as often as leases are renewed
-and never for an event. What is wrong is made right by the smallest safe means: computed again, dropped, or
-asked for; and all that may have missed something by it get a gap.
+Theory. Leases compare routes with neighbours (`broker.core.leases`). What no neighbour has cannot be compared
+there; so it is checked against what follows from the rest of this broker's state, as often as leases are
+renewed and never for an event. The plugin's state follows from its links, and local entries follow from the
+sessions of clients. What is wrong is made right by the smallest safe means: computed again, dropped, or asked
+for; and all that may have missed something by it get a gap.
 
 Laws.
 
 1. Where nothing is wrong, an audit changes nothing and sends nothing but the plugin's question.
 2. While this broker takes part in a step of a move nothing is looked at: its plugin is between two states.
+3. After an audit the local entries are exactly what clients have asked for, and every client whose gates are
+   all open has been notified of it, once.
 """
 
-from attrs import define
+from collections.abc import Collection, Mapping
+
+from attrs import define, frozen
 
 from broker.core.hops import Hop
 from broker.core.leases import Repairs
+from broker.core.replays import Replays
 from broker.core.stepping import MoveSteps
+from broker.core.tables import RouteEntry, route_filter_of
+from broker.filters import Filter
 from broker.routing.flooding import EVERYTHING
+
+
+@frozen
+class LocalClients:
+    """What clients have asked for, as their sessions have it, by id.
+
+    `publishers` have advertised a filter; `subscriptions` have one, and are ordered or not. Those that are
+    `opened` have been notified that all gates are open.
+    """
+
+    publishers: Mapping[str, Filter]
+    subscriptions: Mapping[str, tuple[Filter, bool]]
+    opened: Collection[str]
 
 
 @define(eq=False)
 class StateAudit:
-    """Compares the state of this broker's plugin with its links; `repairs` counts what was wrong."""
+    """Compares the plugin's state with the links, and local entries with what clients have asked for.
+
+    `repairs` counts what was wrong.
+    """
 
     _steps: MoveSteps
     _repairs: Repairs
+    _replays: Replays
+
+    @property
+    def _is_due(self) -> bool:
+        return self._steps.present is None and self._steps.rising is None
+
+    # --- local entries ---
+
+    def make_local(self, clients: LocalClients, hops: Mapping[str, Hop]) -> None:
+        """Make local entries agree with the clients'; `hops` are those of the local subscriptions."""
+        if not self._is_due:
+            return
+        tables = self._steps.routing.tables
+        self._repairs.count += tables.restore_local_advertisements(clients.publishers)
+        asked = clients.subscriptions
+        known = {e.id: e for e in tables.entries() if e.id in asked and hops[e.id] is e.hop}
+        for entry in [each for each in tables.entries() if not each.hop.is_link]:
+            if known.get(entry.id) is not entry:
+                self._repairs.count += 1
+                self._steps.routing.unsubscribe(entry.id, entry.hop)
+        for each, (content, is_ordered) in asked.items():
+            self._check(RouteEntry(each, content, is_ordered, hops[each]), known.get(each), clients.opened)
+
+    def _check(self, right: RouteEntry, entry: RouteEntry | None, opened: Collection[str]) -> None:
+        """Put the right entry in the place of another, or of none, and notify a client that still waits.
+
+        One that is sent its past is notified behind it.
+        """
+        routing = self._steps.routing
+        right.is_answered = right.id in opened or right.id in routing.subscribing.subscribed
+        if entry is None or route_filter_of(entry) != route_filter_of(right):
+            right.is_answered = right.is_answered or self._replays.is_asked(right.hop)
+            routing.restore(right)
+        elif entry.is_answered is not right.is_answered and not self._replays.is_replaying(right.hop):
+            entry.is_answered = True
+            if not right.is_answered:
+                routing.subscribing.ask_again(entry)
+        else:
+            return
+        self._repairs.count += 1
+
+    # --- the plugin ---
 
     def make(self, uplink: Hop | None) -> None:
         """Let the plugin look at its state, if it can."""
         steps = self._steps
         audit = getattr(steps.plugin, "audit", None)
-        if audit is None or steps.present is not None or steps.rising is not None:
+        if audit is None or not self._is_due:
             return
         links = sum(link.bit for link in steps.routing.links.values())
         is_wrong, emissions = audit(uplink.bit if uplink is not None else 0, links, steps.hops.opened)

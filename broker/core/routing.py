@@ -235,6 +235,13 @@ class RoutingState:
         entry.since = self.losses.count
         self.subscribing.subscribe(entry)
 
+    def restore(self, entry: RouteEntry) -> None:
+        """Put a local subscription in the place of a wrong one, or of one that is lost; it gets a gap."""
+        entry.since = self.losses.count
+        self.subscribing.restore(entry)
+        self._report()
+        self.missed_by(entry.hop, [entry.filter])
+
     def unsubscribe(self, subscription: str, hop: Hop) -> None:
         """Remove a subscription of a hop."""
         self.subscribing.unsubscribe(subscription, hop)

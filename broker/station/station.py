@@ -19,7 +19,7 @@ from typing import Final, Protocol
 
 from attrs import AttrsInstance, frozen
 
-from broker.core import BrokerCore, CoreEffects, Hop
+from broker.core import BrokerCore, CoreEffects, Hop, LocalClients
 from broker.filters import Filter
 from broker.messages import LinkMessage, Publication
 from broker.replay import Bounds, ReplayWindow
@@ -367,7 +367,14 @@ class Station:
     def refresh(self) -> None:
         """Renew all announcements at each neighbour."""
         self._record(i.Refreshed())
-        self.core.refresh()
+        subscriptions = self._subscriptions.values()
+        self.core.refresh(
+            LocalClients(
+                {each.id: each.filter for each in self._publishers.values()},
+                {each.id: (each.terms.filter, each.terms.ordered) for each in subscriptions},
+                {each.id for each in subscriptions if each.is_open},
+            )
+        )
 
     def sweep(self, missed_renewals_max: int) -> None:
         """Let routing state expire that so many renewals in a row have left out."""

@@ -1,12 +1,18 @@
 """Audits with one rule broken, for mutants."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 
+from broker.core.audit import LocalClients, StateAudit
+from broker.core.hops import Hop
+from broker.core.routing import RoutingState
+from broker.core.tables import RouteEntry, RoutingTables
+from broker.filters import Filter
 from ordering.interface import Emission, Hops, Note
 from ordering.pairwise import Pairwise
 
 _audit = Pairwise.audit
 _questioned = Pairwise._questioned
+_check = StateAudit._check
 
 
 def looks_at_nothing(
@@ -33,3 +39,27 @@ def answers_at_once(self: Pairwise, origin: Hops, content: tuple[int, ...]) -> S
     if origin != self._uplink:
         return (Emission(Note(content), origin, 0),)
     return _questioned(self, origin, content)
+
+
+def looks_at_no_client(self: StateAudit, clients: LocalClients, hops: Mapping[str, Hop]) -> None:
+    """Take local entries for right, whatever they are."""
+
+
+def looks_at_no_publisher(self: RoutingTables, publishers: Mapping[str, Filter]) -> int:
+    """Take local advertisements for right, whatever they are."""
+    del self, publishers
+    return 0
+
+
+def sends_no_gap(self: RoutingState, entry: RouteEntry) -> None:
+    """Restore a local subscription as if nothing could have been missed."""
+    self.subscribing.restore(entry)
+    self.report()
+
+
+def notifies_nobody(
+    self: StateAudit, right: RouteEntry, entry: RouteEntry | None, opened: Collection[str]
+) -> None:
+    """Believe what an entry says about its client's notification."""
+    if entry is None or (entry.filter, entry.ordered) != (right.filter, right.ordered):
+        _check(self, right, entry, opened)

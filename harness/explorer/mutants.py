@@ -13,6 +13,7 @@ from broker.core import lifting, pages, stepping, subscribing
 from broker.core.advertising import Advertising
 from broker.core.announcements import Announcements
 from broker.core.attachment import Attachments
+from broker.core.audit import StateAudit
 from broker.core.barrier import Barrier
 from broker.core.broker import BrokerCore
 from broker.core.crossing import Crossings
@@ -204,6 +205,20 @@ MUTANTS: Final[dict[str, Mutant]] = {
         "leases", "churn+memory", Pairwise, "_audit_items", broken_audits.looks_at_no_item
     ),
     "audit-asks-nothing": _one("leases", "churn+memory", Pairwise, "audit", broken_audits.asks_nothing),
+    "audit-of-no-client": _one(
+        "leases", "churn+memory", StateAudit, "make_local", broken_audits.looks_at_no_client
+    ),
+    "audit-of-no-publisher": _one(
+        "leases",
+        "churn+memory",
+        RoutingTables,
+        "restore_local_advertisements",
+        broken_audits.looks_at_no_publisher,
+    ),
+    "audit-notifies-nobody": _one(
+        "leases", "churn+memory", StateAudit, "_check", broken_audits.notifies_nobody
+    ),
+    "untold-client": _one("gaps", "churn+memory", RoutingState, "restore", broken_audits.sends_no_gap),
     "audit-answered-at-once": _one(
         "leases", "churn+leases", Pairwise, "_questioned", broken_audits.answers_at_once
     ),

@@ -20,6 +20,7 @@ from broker.leases import Terms
 from broker.routing import DEFAULT, Routing
 from harness.simulator.corruption import corrupt
 from harness.simulator.interests import KINDS
+from harness.simulator.leasing import clients_of
 from harness.simulator.liveness import wrong_at_rest
 from harness.simulator.network import Port, Site
 from harness.simulator.record import Stream
@@ -118,7 +119,7 @@ class Recovery:
 
     def refresh(self, site: Site) -> None:
         """Let a broker renew its announcements."""
-        site.core.refresh()
+        site.core.refresh(clients_of(self.world, site))
         self.world.collect(site)
 
     def sweep(self, site: Site) -> None:

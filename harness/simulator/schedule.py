@@ -398,7 +398,11 @@ class ScheduleDriver:
 
     def _damage(self) -> bool:
         site = self._site()
-        return site is not None and self.world.do(("damage", site.name, self._below(DAMAGES)))
+        if site is None:
+            return False
+        if self.knobs.local and self.aside.random() < self.knobs.local:
+            return self.world.do(("corrupt", site.name, self._below(DAMAGES), "local"))
+        return self.world.do(("damage", site.name, self._below(DAMAGES)))
 
     def _stall(self) -> bool:
         """Let a direction of a link stall from now on, or go on."""

@@ -17,6 +17,7 @@ FIRST_SEEDS = {
     "acknowledged-before-sync": 11_890,
     "acts-on-every-page": 330,
     "all-is-synced": 40,
+    "audit-asks-nothing": 300,
     "backlog-forgotten": 30,
     "barrier-forgets": 1400,
     "batches-at-the-end": 260,
