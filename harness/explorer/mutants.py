@@ -37,6 +37,7 @@ from broker.core.tables import RoutingTables
 from broker.healing import Search
 from broker.replay import Playback, Positions
 from broker.replay.retention import Cursor
+from broker.routing.grouped import Grouped
 from harness.explorer import (
     broken,
     broken_audits,
@@ -199,6 +200,14 @@ MUTANTS: Final[dict[str, Mutant]] = {
         "_is_known",
         broken_leases.breaks_what_is_announced_again,
         "simple",
+    ),
+    "lease-union-stays": _one(
+        "leases",
+        "none+leases",
+        Grouped,
+        "chooses_from",
+        broken_leases.believes_its_candidates,
+        "merging+merging",
     ),
     "audit-of-nothing": _one("leases", "churn+memory", Pairwise, "audit", broken_audits.looks_at_nothing),
     "audit-of-no-item": _one(

@@ -436,8 +436,6 @@ def driver(
         knobs = with_clocks(knobs, Random(f"clocks of {seed}"))  # noqa: S311 - as above
     if faults.endswith(MEMORY):
         knobs = with_memory(knobs, Random(f"memory of {seed}"))  # noqa: S311 - as above
-    if routing.subscriptions.unites or routing.advertisements.unites:
-        knobs = evolve(knobs, corrupt=0.0)  # A union that was made in error may outlive what is wrong.
     if not is_exact(routing):
         knobs = with_covers(evolve(knobs, ranges=float(seed % 2)), aside, brokers)
     knobs = with_pages(knobs, Random(f"pages of {seed}"))  # noqa: S311 - as above

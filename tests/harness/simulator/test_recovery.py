@@ -13,7 +13,9 @@ ENOUGH = 40
 """So many seeds find what is broken."""
 
 
-@pytest.mark.parametrize("routing", ["simple", "identity", "covering", "covering+identity", "flooding"])
+@pytest.mark.parametrize(
+    "routing", ["simple", "identity", "covering", "covering+identity", "flooding", "merging+merging"]
+)
 def test_tables_and_deliveries_are_right_again_within_the_bound(routing: str) -> None:
     corrupted = 0
     for seed in range(SEEDS):
