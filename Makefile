@@ -22,7 +22,7 @@ SHARED := --quiet -n 3
 
 INSTALL := $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check
 COMPILED := build/compiled
-HOT_TESTS := $(addprefix tests/,broker/client broker/core broker/filters broker/matching broker/node broker/station broker/wire ordering test_forms.py)
+HOT_TESTS := $(addprefix tests/,broker/client broker/core broker/filters broker/matching broker/node broker/station broker/wire harness/explorer/test_mutants.py ordering test_forms.py)
 
 # What pages say: links, anchors, rules, limits, commands, programs, and the site with its search.
 DOCUMENTS := $(addprefix tests/test_,documents.py commands_shown.py readme.py results_age.py site.py snippets.py tried.py)
