@@ -10,8 +10,8 @@ Laws.
 
 1. Where nothing is wrong, an audit changes nothing and sends nothing but the plugin's question.
 2. While this broker takes part in a step of a move nothing is looked at: its plugin is between two states.
-3. After an audit the local entries are exactly what clients have asked for, and every client whose gates are
-   all open has been notified of it, once.
+3. After an audit the local entries are exactly what clients have asked for. Every client whose gates are all
+   open, or whose barrier is passed, has been notified of it, once.
 """
 
 from collections.abc import Collection, Mapping
@@ -32,7 +32,7 @@ class LocalClients:
     """What clients have asked for, as their sessions have it, by id.
 
     `publishers` have advertised a filter; `subscriptions` have one, and are ordered or not. Those that are
-    `opened` have been notified that all gates are open.
+    `opened` have been notified that they may publish, or that all gates are open.
     """
 
     publishers: Mapping[str, Filter]
@@ -63,6 +63,8 @@ class StateAudit:
             return
         tables = self._steps.routing.tables
         self._repairs.count += tables.restore_local_advertisements(clients.publishers)
+        waiting = {each: at for each, at in clients.publishers.items() if each not in clients.opened}
+        self._repairs.count += self._steps.routing.wait_again(waiting)
         asked = clients.subscriptions
         known = {e.id: e for e in tables.entries() if e.id in asked and hops[e.id] is e.hop}
         for entry in [each for each in tables.entries() if not each.hop.is_link]:
@@ -82,12 +84,14 @@ class StateAudit:
         if entry is None or route_filter_of(entry) != route_filter_of(right):
             right.is_answered = right.is_answered or self._replays.is_asked(right.hop)
             routing.restore(right)
-        elif entry.is_answered is not right.is_answered and not self._replays.is_replaying(right.hop):
-            entry.is_answered = True
-            if not right.is_answered:
-                routing.subscribing.ask_again(entry)
-        else:
+        elif self._replays.is_replaying(right.hop) or (
+            entry.is_answered is right.is_answered and (entry.is_answered or entry.closed)
+        ):
             return
+        elif right.is_answered:
+            entry.is_answered = True
+        else:
+            routing.subscribing.ask_again(entry)
         self._repairs.count += 1
 
     # --- the plugin ---

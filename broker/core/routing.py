@@ -206,6 +206,17 @@ class RoutingState:
         """Announce to a neighbour the advertisements that follow from these candidates."""
         self._report(self.advertising.announce_anew(link, candidates))
 
+    def wait_again(self, publishers: Mapping[str, Filter]) -> int:
+        """Start the barriers of local publishers that wait for nothing any more; return how many did."""
+        lost = [
+            RouteFilter(each, content)
+            for each, content in publishers.items()
+            if each not in self.advertised and not self.barrier.is_waiting(each, None)
+        ]
+        for route in lost:
+            self._report(self.advertising.await_others(route, None, ()))
+        return len(lost)
+
     def report(self) -> None:
         """Send the acknowledgements that repairs have made due."""
         self._report()

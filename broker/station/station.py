@@ -367,12 +367,14 @@ class Station:
     def refresh(self) -> None:
         """Renew all announcements at each neighbour."""
         self._record(i.Refreshed())
-        subscriptions = self._subscriptions.values()
+        publishers, subscriptions = self._publishers.values(), self._subscriptions.values()
+        opened = {each.id for each in publishers if each.is_open}
+        opened.update(each.id for each in subscriptions if each.is_open)
         self.core.refresh(
             LocalClients(
-                {each.id: each.filter for each in self._publishers.values()},
+                {each.id: each.filter for each in publishers},
                 {each.id: (each.terms.filter, each.terms.ordered) for each in subscriptions},
-                {each.id for each in subscriptions if each.is_open},
+                opened,
             )
         )
 

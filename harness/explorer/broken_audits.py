@@ -4,7 +4,9 @@ from collections.abc import Collection, Mapping, Sequence
 
 from broker.core.audit import LocalClients, StateAudit
 from broker.core.hops import Hop
+from broker.core.leases import Repairs
 from broker.core.routing import RoutingState
+from broker.core.subscribing import Neighbour
 from broker.core.tables import RouteEntry, RoutingTables
 from broker.filters import Filter
 from ordering.interface import Emission, Hops, Note
@@ -49,6 +51,18 @@ def looks_at_no_publisher(self: RoutingTables, publishers: Mapping[str, Filter])
     """Take local advertisements for right, whatever they are."""
     del self, publishers
     return 0
+
+
+def starts_no_barrier(self: RoutingState, publishers: Mapping[str, Filter]) -> int:
+    """Let publishers wait for barriers that memory has lost."""
+    del self, publishers
+    return 0
+
+
+def owes_nothing(self: Repairs, link: Hop, neighbour: Neighbour) -> list[RouteEntry]:
+    """Take every acknowledgement for sent that an entry says was sent."""
+    del self, link, neighbour
+    return []
 
 
 def sends_no_gap(self: RoutingState, entry: RouteEntry) -> None:

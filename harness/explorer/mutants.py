@@ -227,6 +227,10 @@ MUTANTS: Final[dict[str, Mutant]] = {
     "audit-notifies-nobody": _one(
         "leases", "churn+memory", StateAudit, "_check", broken_audits.notifies_nobody
     ),
+    "audit-starts-no-barrier": _one(
+        "leases", "churn+memory", RoutingState, "wait_again", broken_audits.starts_no_barrier
+    ),
+    "audit-owes-nothing": _one("leases", "churn+memory", Repairs, "_owed", broken_audits.owes_nothing),
     "untold-client": _one("gaps", "churn+memory", RoutingState, "restore", broken_audits.sends_no_gap),
     "audit-answered-at-once": _one(
         "leases", "churn+leases", Pairwise, "_questioned", broken_audits.answers_at_once

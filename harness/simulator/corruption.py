@@ -152,6 +152,24 @@ def flip_answered(core: BrokerCore, hop: Hop, random: Random) -> str:
     return f"{core.name} is wrong about a notification of {entry.id}"
 
 
+def flip_owed(core: BrokerCore, hop: Hop, random: Random) -> str:
+    """Forget that a neighbour was sent an acknowledgement of its subscription, or believe that it was."""
+    del hop
+    links = list(core.neighbours.values())
+    return flip_answered(core, random.choice(links), random) if links else ""
+
+
+def forget_barrier(core: BrokerCore, random: Random) -> str:
+    """Forget that a local publisher waits until its advertisement is known."""
+    crossings = core._routing.barrier._crossings
+    waiting = [each for each in core.tables.local.filters if each in crossings]
+    if not waiting:
+        return ""
+    gone = random.choice(waiting)
+    del crossings[gone]
+    return f"{core.name} forgot that {gone} waits for its barrier"
+
+
 def drop_local_advertisement(core: BrokerCore, random: Random) -> str:
     """Remove the advertisement of a local publisher."""
     known = list(core.tables.local.filters)
@@ -184,6 +202,6 @@ CORRUPTIONS: Final[tuple[Callable[[BrokerCore, Hop, Random], str], ...]] = (
 )
 """All changes of what came over links, each as likely as the others."""
 
-SUBSCRIPTION_CORRUPTIONS: Final = (drop_entry, invent_entry, change_filter, flip_answered)
-PUBLISHER_CORRUPTIONS: Final = (drop_local_advertisement, invent_local_advertisement)
-"""All changes of what local clients have asked for."""
+SUBSCRIPTION_CORRUPTIONS: Final = (drop_entry, invent_entry, change_filter, flip_answered, flip_owed)
+PUBLISHER_CORRUPTIONS: Final = (drop_local_advertisement, invent_local_advertisement, forget_barrier)
+"""All changes of what local clients have asked for, and of what clients and neighbours are owed."""

@@ -97,11 +97,13 @@ def refresh(world: "World", name: str) -> bool:
 
 def clients_of(world: "World", site: Site) -> LocalClients:
     """Return what the clients of a broker have asked for."""
+    publishers = [each for each in world.publishers.values() if each.site is site]
     subscribers = [each for each in world.subscribers.values() if each.site is site]
+    notified = [each.name for each in publishers if each.is_ready]
     return LocalClients(
-        {each.name: each.filter for each in world.publishers.values() if each.site is site},
+        {each.name: each.filter for each in publishers},
         {each.name: (each.filter, world.record.streams[each.name].ordered) for each in subscribers},
-        {each.name for each in subscribers if each.is_open},
+        {*notified, *(each.name for each in subscribers if each.is_open)},
     )
 
 

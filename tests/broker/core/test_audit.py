@@ -105,9 +105,10 @@ def test_a_client_is_notified_once() -> None:
     entry_of(made).is_answered = False
     assert renew(made) == ([], [])
     assert entry_of(made).is_answered
-    made.subscriptions["s"].is_open = False
-    assert renew(made) == ([], ["s"])
-    assert renew(made) == ([], [])
+    for wrong in (True, False):
+        entry_of(made).is_answered, made.subscriptions["s"].is_open = wrong, False
+        assert renew(made) == ([], ["s"])
+        assert renew(made) == ([], [])
 
 
 @pytest.mark.parametrize("has_begun", [False, True])
@@ -129,6 +130,16 @@ def test_a_subscription_that_is_lost_while_its_past_is_played_gets_all_of_it(*, 
     runs = [run for run in made.subscriptions["r"].after(0) if not isinstance(run, Missing)]
     kept = list(chain.from_iterable(runs))
     assert [getattr(each, "sequence", "gap") for each in kept] == [1, 2, "gap"]
+
+
+def test_a_publisher_whose_barrier_is_lost_is_notified_once() -> None:
+    made = station()
+    made.publishers["p"].is_open = False
+    made.refresh()
+    assert made.take().advertised == ["p"]
+    assert made.core.leases.repairs.count == 1
+    assert renew(made) == ([], [])
+    assert made.core.leases.repairs.count == 1
 
 
 def test_nothing_is_changed_where_nothing_is_wrong() -> None:

@@ -18,6 +18,8 @@ FIRST_SEEDS = {
     "acts-on-every-page": 330,
     "all-is-synced": 40,
     "audit-asks-nothing": 300,
+    "audit-notifies-nobody": 150,
+    "audit-owes-nothing": 570,
     "backlog-forgotten": 30,
     "barrier-forgets": 2460,
     "batches-at-the-end": 360,
