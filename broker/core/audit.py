@@ -22,7 +22,7 @@ from broker.core.hops import Hop
 from broker.core.leases import Repairs
 from broker.core.replays import Replays
 from broker.core.stepping import MoveSteps
-from broker.core.tables import RouteEntry, route_filter_of
+from broker.core.tables import RouteEntry
 from broker.filters import Filter
 from broker.routing.flooding import EVERYTHING
 
@@ -67,32 +67,32 @@ class StateAudit:
         self._repairs.count += self._steps.routing.wait_again(waiting)
         asked = clients.subscriptions
         known = {e.id: e for e in tables.entries() if e.id in asked and hops[e.id] is e.hop}
-        for entry in [each for each in tables.entries() if not each.hop.is_link]:
-            if known.get(entry.id) is not entry:
-                self._repairs.count += 1
-                self._steps.routing.unsubscribe(entry.id, entry.hop)
-        for each, (content, is_ordered) in asked.items():
-            self._check(RouteEntry(each, content, is_ordered, hops[each]), known.get(each), clients.opened)
+        for wrong in [e for e in tables.entries() if not e.hop.is_link and known.get(e.id) is not e]:
+            self._repairs.count += 1
+            self._steps.routing.unsubscribe(wrong.id, wrong.hop)
+        notified = {*clients.opened, *self._steps.routing.subscribing.subscribed}
+        for each, terms in asked.items():
+            entry, is_notified = known.get(each), each in notified
+            if entry is None or (entry.filter, entry.ordered) != terms:
+                self._restore(RouteEntry(each, *terms, hops[each]), is_notified=is_notified)
+            elif entry.is_answered is not is_notified or not (is_notified or entry.closed):
+                self._notify(entry, is_notified=is_notified)
 
-    def _check(self, right: RouteEntry, entry: RouteEntry | None, opened: Collection[str]) -> None:
-        """Put the right entry in the place of another, or of none, and notify a client that still waits.
+    def _restore(self, entry: RouteEntry, *, is_notified: bool) -> None:
+        """Put the right entry in the place of a wrong one, or of none."""
+        self._repairs.count += 1
+        entry.is_answered = is_notified or self._replays.is_asked(entry.hop)
+        self._steps.routing.restore(entry)
 
-        One that is sent its past is notified behind it.
-        """
-        routing = self._steps.routing
-        right.is_answered = right.id in opened or right.id in routing.subscribing.subscribed
-        if entry is None or route_filter_of(entry) != route_filter_of(right):
-            right.is_answered = right.is_answered or self._replays.is_asked(right.hop)
-            routing.restore(right)
-        elif self._replays.is_replaying(right.hop) or (
-            entry.is_answered is right.is_answered and (entry.is_answered or entry.closed)
-        ):
+    def _notify(self, entry: RouteEntry, *, is_notified: bool) -> None:
+        """Notify a client that waits for nothing more; one that is sent its past is notified behind it."""
+        if self._replays.is_replaying(entry.hop):
             return
-        elif right.is_answered:
+        self._repairs.count += 1
+        if is_notified:
             entry.is_answered = True
         else:
-            routing.subscribing.ask_again(entry)
-        self._repairs.count += 1
+            self._steps.routing.subscribing.ask_again(entry)
 
     # --- the plugin ---
 

@@ -225,7 +225,7 @@ MUTANTS: Final[dict[str, Mutant]] = {
         broken_audits.looks_at_no_publisher,
     ),
     "audit-notifies-nobody": _one(
-        "leases", "churn+memory", StateAudit, "_check", broken_audits.notifies_nobody
+        "leases", "churn+memory", StateAudit, "_notify", broken_audits.notifies_nobody
     ),
     "audit-starts-no-barrier": _one(
         "leases", "churn+memory", RoutingState, "wait_again", broken_audits.starts_no_barrier
