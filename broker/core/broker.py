@@ -203,7 +203,7 @@ class BrokerCore:
 
     def continue_crossing(self) -> None:
         """Go on with what a new neighbour is to know; see `CoreEffects.is_unfinished`."""
-        self._routing.continue_crossing()
+        self._synchronisation.continue_crossing()
 
     # --- moves ---
 

@@ -107,6 +107,10 @@ class RoutingState:
         self.crossings.begin(link, is_new=True)
         self._report()
 
+    def is_crossing(self, link: Hop) -> bool:
+        """Return whether this link is to learn more in later steps."""
+        return self.subscribing.neighbours[link].is_crossing
+
     def continue_crossing(self) -> None:
         """Offer the next part of them."""
         self.crossings.go_on()

@@ -11,6 +11,8 @@ Laws.
    return to the broker that began it, if that has moved meanwhile, and is one like any other there.
 5. A neighbour that is to learn more than one page holds gets one flood a page, each with a token of its own.
    A flood is done when every page that it became here has been answered.
+6. Nor is it done while subscriptions cross, in parts, the link that it came by: for the other end, what has
+   not come before the answer has begun after it.
 """
 
 from functools import partial
@@ -26,7 +28,8 @@ from broker.messages import Flood, FloodDone, Synchronise
 class _Passing:
     """A flood that came over the link with a token, or that began here for the link (None).
 
-    `unanswered` are the tokens of the pages that it was passed on in, and the neighbour each was sent to.
+    `unanswered` are the tokens of the pages that it was passed on in, and the neighbour each was sent to. The
+    link that it came by has one too while subscriptions cross it.
     """
 
     link: Hop
@@ -63,6 +66,14 @@ class Synchronisation:
         """Record that every broker behind the neighbour has seen the flood."""
         self._answered(message.token, neighbour)
 
+    def continue_crossing(self) -> None:
+        """Let subscriptions go on to cross a link; finish the floods that waited for that (law 6)."""
+        self._routing.continue_crossing()
+        for token, passing in list(self._passing.items()):
+            link = passing.unanswered[token]
+            if link is passing.link and not self._routing.is_crossing(link):
+                self._answered(token, link)
+
     def link_lost(self, link: Hop) -> None:
         """Forget the floods that came across a lost link (law 2); wait for its answers no longer."""
         for token in [token for token, passing in self._passing.items() if passing.link is link]:
@@ -81,6 +92,8 @@ class Synchronisation:
         for other in others:
             self._routing.flood(other, advertisements, partial(self._next_token, passing, other))
         self._routing.answer_when_known(advertisements, link)
+        if token is not None and self._routing.is_crossing(link):
+            self._next_token(passing, link)
         self._finish(passing)
 
     def _next_token(self, passing: _Passing, neighbour: Hop) -> str:

@@ -3,6 +3,7 @@
 from broker.core.announcements import Difference
 from broker.core.crossing import Crossings
 from broker.core.hops import Hop
+from broker.core.routing import RoutingState
 from broker.core.subscribing import UNSENT, Neighbour
 
 _choose = Crossings._choose
@@ -36,3 +37,9 @@ def withdraws_nothing(self: Neighbour, difference: Difference) -> Difference:
     is_held = self.is_choosing or bool(self.unsent)
     now = _hold(self, difference)
     return Difference() if is_held else now
+
+
+def holds_no_flood(self: RoutingState, link: Hop) -> bool:
+    """Answer a flood while subscriptions still cross the link that it came by."""
+    del self, link
+    return False

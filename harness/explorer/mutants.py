@@ -152,6 +152,14 @@ MUTANTS: Final[dict[str, Mutant]] = {
         "R9", "crash", Neighbour, "hold", broken_crossings.sends_what_has_gone
     ),
     "crossing-withdraws-nothing": _one("R9", "crash", Neighbour, "hold", broken_crossings.withdraws_nothing),
+    "crossing-holds-no-flood": _one(
+        "gaps",
+        "move+leases",
+        RoutingState,
+        "is_crossing",
+        broken_crossings.holds_no_flood,
+        "covering+simple",
+    ),
     "opens-without-asking": _one("R7", "crash", Subscribing, "block", broken.asks_nobody_behind_new_links),
     "untold-loss": _one("gaps", "crash", Losses, "lost", broken.sends_no_gap_for_a_loss),
     "untold-absence": _one("gaps", "healing", Losses, "found", broken.sends_no_gap_for_an_absence),
