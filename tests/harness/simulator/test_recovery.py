@@ -9,7 +9,7 @@ from harness.explorer import broken_audits, broken_leases
 from harness.simulator.recovery import recover
 from ordering.pairwise import Pairwise
 
-SEEDS = 12
+SEEDS = 8
 ENOUGH = 40
 """So many seeds find what is broken."""
 
