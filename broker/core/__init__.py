@@ -4,8 +4,9 @@ Rules R1 to R9, which the modules here refer to, are stated in `docs/explanation
 with their reasons.
 """
 
+from broker.core.audit import LocalClients
 from broker.core.broker import BrokerCore
 from broker.core.effects import CoreEffects, Destination, ProtocolError
 from broker.core.hops import Hop
 
-__all__ = ["BrokerCore", "CoreEffects", "Destination", "Hop", "ProtocolError"]
+__all__ = ["BrokerCore", "CoreEffects", "Destination", "Hop", "LocalClients", "ProtocolError"]

@@ -64,6 +64,10 @@ class Barrier:
             neighbour is not link for neighbour, _ in self._unanswered
         )
 
+    def is_waiting(self, advertisement: str, link: Hop | None) -> bool:
+        """Return whether an advertisement that came from this hop is on its way."""
+        return any(crossing.link is link for crossing in self._crossings.get(advertisement, ()))
+
     def is_unanswered(self, neighbour: Hop, announced: str) -> bool:
         """Return whether the neighbour has still to acknowledge this announcement."""
         return (neighbour, announced) in self._unanswered

@@ -16,7 +16,7 @@ from operator import attrgetter
 from typing import Final
 
 from broker.core.attachment import Attachments, identity_of, name_of
-from broker.core.audit import StateAudit
+from broker.core.audit import LocalClients, StateAudit
 from broker.core.effects import CoreEffects, ProtocolError
 from broker.core.handlers import handlers_of
 from broker.core.hops import Hop, HopTable
@@ -112,7 +112,7 @@ class BrokerCore:
         )
         self._step_parts = StepParts(self.steps)
         self.moves = MoveRequests(self._membership, self._directory.roster, self._send_now, self.steps)
-        self.audit = StateAudit(self.steps, self.leases.repairs)
+        self.audit = StateAudit(self.steps, self.leases.repairs, self.replays)
         self._handlers = handlers_of(
             self._routing,
             self.leases,
@@ -275,15 +275,19 @@ class BrokerCore:
 
     def publish(self, publisher: str, publications: Sequence[Publication]) -> None:
         """Route publications of a local publisher whose barrier is passed."""
-        assert publisher in self._routing.tables.local.filters, f"{publisher} has not advertised"
         if self.cache.size_bytes_max:
             self.cache.keep(publisher, publications)
         self._route(publications, 0)
 
     # --- leases ---
 
-    def refresh(self) -> None:
-        """Renew what was announced to each neighbour, as often as was agreed on (`broker.leases`)."""
+    def refresh(self, clients: LocalClients | None = None) -> None:
+        """Renew what was announced to each neighbour, as often as was agreed on (`broker.leases`).
+
+        Local entries are compared with what clients have asked for, if that is given.
+        """
+        if clients is not None:
+            self.audit.make_local(clients, self._subscriptions)
         self.audit.make(self.uplink)
         self.leases.refresh()
 

@@ -47,7 +47,9 @@ class Demand:
 
     def withdrawn(self, publisher: str) -> None:
         """Remove a local publisher."""
-        content = self._contents.pop(publisher)
+        content = self._contents.pop(publisher, None)
+        if content is None:
+            return
         self._wanted.pop(publisher, None)
         publishers = self._publishers[content]
         del publishers[publisher]

@@ -101,8 +101,8 @@ class HopTable:
         return found
 
     def names(self, hops: Hops) -> list[str]:
-        """Return the names of the hops in a set."""
-        return [self._by_number[number].name for number in members(hops)]
+        """Return the names of the hops in a set, without those that are not open."""
+        return [self._by_number[number].name for number in members(hops & self.opened)]
 
     def drain(self) -> list[tuple[Hop, list[LinkMessage]]]:
         """Empty all outboxes; each list belongs to the caller from now on."""

@@ -97,6 +97,14 @@ class Repairs:
             self.count += 1
             subscribing.answer_absent(each, link)
             subscribing.retire_absent(each, link)
+        for entry in self._owed(link, neighbour):
+            self.count += 1
+            subscribing.ask_again(entry)
+
+    def _owed(self, link: Hop, neighbour: Neighbour) -> list[RouteEntry]:
+        """Return the entries that are open, and for which a neighbour still waits."""
+        known = self._routing.tables.entries_of(link)
+        return [known[each] for each in neighbour.arrivals.closed if each in known and not known[each].closed]
 
     def _repair_offers(self, link: Hop, neighbour: Neighbour) -> None:
         expected = self._expected(link)

@@ -464,6 +464,13 @@ class Replays:
         if not playback.is_over:
             self.waiting.append(playback.subscription)
 
+    def is_asked(self, hop: Hop) -> bool:
+        """Return whether the past of this subscription has been asked for, and is still to be played."""
+        playback = self.playbacks.get(hop)
+        return playback is not None and (
+            playback.is_live or self._questions.get(playback.subscription, None) is not None
+        )
+
     def is_replaying(self, hop: Hop) -> bool:
         """Return whether the past of this subscription is still to be played."""
         return hop in self.playbacks

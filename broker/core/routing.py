@@ -210,6 +210,17 @@ class RoutingState:
         """Announce to a neighbour the advertisements that follow from these candidates."""
         self._report(self.advertising.announce_anew(link, candidates))
 
+    def wait_again(self, publishers: Mapping[str, Filter]) -> int:
+        """Start the barriers of local publishers that wait for nothing any more; return how many did."""
+        lost = [
+            RouteFilter(each, content)
+            for each, content in publishers.items()
+            if each not in self.advertised and not self.barrier.is_waiting(each, None)
+        ]
+        for route in lost:
+            self._report(self.advertising.await_others(route, None, ()))
+        return len(lost)
+
     def report(self) -> None:
         """Send the acknowledgements that repairs have made due."""
         self._report()
@@ -238,6 +249,13 @@ class RoutingState:
         """Add a local subscription."""
         entry.since = self.losses.count
         self.subscribing.subscribe(entry)
+
+    def restore(self, entry: RouteEntry) -> None:
+        """Put a local subscription in the place of a wrong one, or of one that is lost; it gets a gap."""
+        entry.since = self.losses.count
+        self.subscribing.restore(entry)
+        self._report()
+        self.missed_by(entry.hop, [entry.filter])
 
     def unsubscribe(self, subscription: str, hop: Hop) -> None:
         """Remove a subscription of a hop."""

@@ -399,6 +399,12 @@ class Subscribing:
         """Withdraw the entries that served on until this one was open: it is lost."""
         self._retire(link, self.neighbours[link], subscription)
 
+    def restore(self, entry: RouteEntry) -> None:
+        """Put an entry in the place of a wrong one, or of one that is lost and whose traces are left."""
+        self._tables.remove_entry(entry.hop, entry.id)
+        self._take_back_everywhere([entry])
+        self.subscribe(entry)
+
     def offer_anew(self, link: Hop, wrong: Sequence[RouteEntry]) -> None:
         """Retract the entries wrongly offered to a neighbour, and offer those that are missing."""
         neighbour = self.neighbours[link]
@@ -494,7 +500,7 @@ class Subscribing:
         arrivals.asked(message.number, [route.id for route in added])
         for route in added:
             if route.id in stays:
-                self._ask_again(self._tables.entries_of(link)[route.id])
+                self.ask_again(self._tables.entries_of(link)[route.id])
             else:
                 entry = RouteEntry(route.id, route.filter, route.ordered, link)
                 self.subscribe(entry, has_moved=message.has_moved)
@@ -506,7 +512,8 @@ class Subscribing:
         known = self._tables.entries_of(link).get(route.id)
         return known is not None and route_filter_of(known) == route
 
-    def _ask_again(self, entry: RouteEntry) -> None:
+    def ask_again(self, entry: RouteEntry) -> None:
+        """Acknowledge an entry once more, or once it is open."""
         entry.is_answered = False
         self._complete_if_open(entry)
 

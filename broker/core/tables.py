@@ -166,10 +166,19 @@ class RoutingTables:
     def remove_local_advertisement(self, publisher: str) -> Filter | None:
         """Remove a local publisher's advertisement; return its filter, if it was known."""
         self._note(publisher)
-        content = self.local.remove(publisher)
-        if content is not None:
-            self.demand.withdrawn(publisher)
-        return content
+        self.demand.withdrawn(publisher)
+        return self.local.remove(publisher)
+
+    def restore_local_advertisements(self, publishers: Mapping[str, Filter]) -> int:
+        """Make the local advertisements these; return how many were wrong."""
+        known = self.local.filters
+        wrong = [each for each in {**known, **publishers} if known.get(each) != publishers.get(each)]
+        for each in wrong:
+            self._note(each)
+            self.local.remove(each)
+            if each in publishers:
+                self.local.add(each, publishers[each])
+        return len(wrong)
 
     def watch_interest(self, publisher: str) -> InterestWatch:
         """Follow the filters that overlap a local publisher's advertisement."""
@@ -274,7 +283,7 @@ class RoutingTables:
         if entry is None:
             return None
         self.version += 1
-        if not hop.is_link:
+        if not hop.is_link and not self._entries[hop]:
             del self._entries[hop]
         self._named[subscription] = tuple(other for other in self._named[subscription] if other is not entry)
         if not self._named[subscription]:

@@ -19,7 +19,7 @@ from typing import Final, Protocol
 
 from attrs import AttrsInstance, frozen
 
-from broker.core import BrokerCore, CoreEffects, Hop
+from broker.core import BrokerCore, CoreEffects, Hop, LocalClients
 from broker.filters import Filter
 from broker.messages import LinkMessage, Publication
 from broker.replay import Bounds, ReplayWindow
@@ -367,7 +367,16 @@ class Station:
     def refresh(self) -> None:
         """Renew all announcements at each neighbour."""
         self._record(i.Refreshed())
-        self.core.refresh()
+        publishers, subscriptions = self._publishers.values(), self._subscriptions.values()
+        opened = {each.id for each in publishers if each.is_open}
+        opened.update(each.id for each in subscriptions if each.is_open)
+        self.core.refresh(
+            LocalClients(
+                {each.id: each.filter for each in publishers},
+                {each.id: (each.terms.filter, each.terms.ordered) for each in subscriptions},
+                opened,
+            )
+        )
 
     def sweep(self, missed_renewals_max: int) -> None:
         """Let routing state expire that so many renewals in a row have left out."""

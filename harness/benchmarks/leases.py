@@ -24,8 +24,6 @@ from harness.tables import Table, show
 from ordering.pairwise import Pairwise
 
 ROUTINGS: Final = ("simple", "identity", "covering", "merging")
-RECOVERING: Final = ("simple", "identity", "covering")
-"""Those that forward exactly what is subscribed to, so that tables can be compared exactly."""
 
 SIZES: Final = (1_000, 10_000)
 
@@ -46,7 +44,7 @@ COST: Final = ("routing", "subscriptions", "renewing, ms", "comparing, ms", "byt
 @click.option("--seeds", default=100, show_default=True, help="Worlds for each strategy.")
 def command(seeds: int) -> None:
     """Measure the duration of recovery, and the cost of renewing leases."""
-    show(Table(RECOVERY, [_recovery(name, seeds) for name in RECOVERING]))
+    show(Table(RECOVERY, [_recovery(name, seeds) for name in ROUTINGS]))
     click.echo()
     show(Table(COST, [_cost(name, size) for name in ROUTINGS for size in SIZES]))
 

@@ -13,6 +13,7 @@ from broker.core import lifting, pages, stepping, subscribing
 from broker.core.advertising import Advertising
 from broker.core.announcements import Announcements
 from broker.core.attachment import Attachments
+from broker.core.audit import StateAudit
 from broker.core.barrier import Barrier
 from broker.core.broker import BrokerCore
 from broker.core.crossing import Crossings
@@ -36,6 +37,7 @@ from broker.core.tables import RoutingTables
 from broker.healing import Search
 from broker.replay import Playback, Positions
 from broker.replay.retention import Cursor
+from broker.routing.grouped import Grouped
 from harness.explorer import (
     broken,
     broken_audits,
@@ -207,11 +209,37 @@ MUTANTS: Final[dict[str, Mutant]] = {
         broken_leases.breaks_what_is_announced_again,
         "simple",
     ),
+    "lease-union-stays": _one(
+        "leases",
+        "none+leases",
+        Grouped,
+        "chooses_from",
+        broken_leases.believes_its_candidates,
+        "merging+merging",
+    ),
     "audit-of-nothing": _one("leases", "churn+memory", Pairwise, "audit", broken_audits.looks_at_nothing),
     "audit-of-no-item": _one(
         "leases", "churn+memory", Pairwise, "_audit_items", broken_audits.looks_at_no_item
     ),
     "audit-asks-nothing": _one("leases", "churn+memory", Pairwise, "audit", broken_audits.asks_nothing),
+    "audit-of-no-client": _one(
+        "leases", "churn+memory", StateAudit, "make_local", broken_audits.looks_at_no_client
+    ),
+    "audit-of-no-publisher": _one(
+        "leases",
+        "churn+memory",
+        RoutingTables,
+        "restore_local_advertisements",
+        broken_audits.looks_at_no_publisher,
+    ),
+    "audit-notifies-nobody": _one(
+        "leases", "churn+memory", StateAudit, "_notify", broken_audits.notifies_nobody
+    ),
+    "audit-starts-no-barrier": _one(
+        "leases", "churn+memory", RoutingState, "wait_again", broken_audits.starts_no_barrier
+    ),
+    "audit-owes-nothing": _one("leases", "churn+memory", Repairs, "_owed", broken_audits.owes_nothing),
+    "untold-client": _one("gaps", "churn+memory", RoutingState, "restore", broken_audits.sends_no_gap),
     "audit-answered-at-once": _one(
         "leases", "churn+leases", Pairwise, "_questioned", broken_audits.answers_at_once
     ),

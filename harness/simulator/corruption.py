@@ -21,6 +21,9 @@ GARBAGE: Final = "G"
 
 KINDS_OF_GARBAGE: Final = 4
 
+PUBLISHERS: Final = 0.3
+"""The part of the changes of local entries that are of advertisements."""
+
 
 def corrupt(core: BrokerCore, random: Random) -> str:
     """Change one part of the memory; return what was changed, "" if there was nothing to change."""
@@ -29,6 +32,14 @@ def corrupt(core: BrokerCore, random: Random) -> str:
         return ""
     link = random.choice(links)
     return random.choice(CORRUPTIONS)(core, link, random)
+
+
+def corrupt_local(core: BrokerCore, random: Random) -> str:
+    """Change one part of what a broker has for its own clients; return what was changed, "" if nothing."""
+    hops = [each.hop for each in core.tables.entries() if not each.hop.is_link]
+    if not hops or random.random() < PUBLISHERS:
+        return random.choice(PUBLISHER_CORRUPTIONS)(core, random)
+    return random.choice(SUBSCRIPTION_CORRUPTIONS)(core, random.choice(hops), random)
 
 
 def _some_filter(random: Random) -> Filter:
@@ -132,6 +143,51 @@ def forget_offer(core: BrokerCore, link: Hop, random: Random) -> str:
     return f"{core.name} forgot to offer {route_filter_of(entry).id} to {link.name}"
 
 
+def flip_answered(core: BrokerCore, hop: Hop, random: Random) -> str:
+    """Forget that a client was notified that its gates are open, or believe that it was."""
+    entry = _some_entry(core, hop, random)
+    if entry is None:
+        return ""
+    entry.is_answered = not entry.is_answered
+    return f"{core.name} is wrong about a notification of {entry.id}"
+
+
+def flip_owed(core: BrokerCore, hop: Hop, random: Random) -> str:
+    """Forget that a neighbour was sent an acknowledgement of its subscription, or believe that it was."""
+    del hop
+    links = list(core.neighbours.values())
+    return flip_answered(core, random.choice(links), random) if links else ""
+
+
+def forget_barrier(core: BrokerCore, random: Random) -> str:
+    """Forget that a local publisher waits until its advertisement is known."""
+    crossings = core._routing.barrier._crossings
+    waiting = [each for each in core.tables.local.filters if each in crossings]
+    if not waiting:
+        return ""
+    gone = random.choice(waiting)
+    del crossings[gone]
+    return f"{core.name} forgot that {gone} waits for its barrier"
+
+
+def drop_local_advertisement(core: BrokerCore, random: Random) -> str:
+    """Remove the advertisement of a local publisher."""
+    known = list(core.tables.local.filters)
+    if not known:
+        return ""
+    gone = random.choice(known)
+    core.tables.local.remove(gone)
+    return f"{core.name} lost the advertisement {gone} of a client"
+
+
+def invent_local_advertisement(core: BrokerCore, random: Random) -> str:
+    """Add an advertisement of a publisher that there is not, or give one another filter."""
+    invented = random.choice([f"{GARBAGE}{random.randrange(2**30)}", *core.tables.local.filters])
+    core.tables.local.remove(invented)
+    core.tables.local.add(invented, _some_filter(random))
+    return f"{core.name} has an invented advertisement {invented} of a client"
+
+
 CORRUPTIONS: Final[tuple[Callable[[BrokerCore, Hop, Random], str], ...]] = (
     drop_entry,
     invent_entry,
@@ -144,4 +200,8 @@ CORRUPTIONS: Final[tuple[Callable[[BrokerCore, Hop, Random], str], ...]] = (
     forget_announced_advertisement,
     forget_offer,
 )
-"""All changes, each as likely as the others."""
+"""All changes of what came over links, each as likely as the others."""
+
+SUBSCRIPTION_CORRUPTIONS: Final = (drop_entry, invent_entry, change_filter, flip_answered, flip_owed)
+PUBLISHER_CORRUPTIONS: Final = (drop_local_advertisement, invent_local_advertisement, forget_barrier)
+"""All changes of what local clients have asked for, and of what clients and neighbours are owed."""

@@ -23,7 +23,8 @@ CLOCKS: Final = "+clocks"
 """The suffix of faults: all clocks differ, and subscriptions ask for what is published from now on."""
 
 MEMORY: Final = "+memory"
-"""The suffix of faults: brokers renew and sweep, and the state of ordering plugins changes by itself."""
+"""The suffix of faults: brokers renew and sweep, and the state of ordering plugins changes by itself, or what
+brokers have for their own clients."""
 
 FAULTS: Final = (
     *(
@@ -99,6 +100,8 @@ class Knobs:
     """The chance that a publication has the time of a clock that is wrong."""
     damage: float = 0.0
     """The chance that a field of an ordering plugin changes by itself."""
+    local: float = 0.0
+    """The part of such changes that are, instead, of what a broker has for its own clients."""
     skew: int = 0
     """How far the clock of a broker may be from the time; if it may, all subscriptions ask from now on."""
     mark: float = 0.0
@@ -500,6 +503,7 @@ def with_memory(knobs: Knobs, random: Random) -> Knobs:
         refresh=random.choice((0.0, 0.02, 0.1)),
         sweep=random.choice((0.02, 0.1)),
         expire_after=random.choice(((1,), (1, 2))),
+        local=random.choice((0.0, 0.0, 0.0, 0.5, 1.0)),
     )
 
 

@@ -19,10 +19,11 @@ from typing import TYPE_CHECKING, Final
 
 from attrs import Factory, define
 
-from broker.core import Hop
+from broker.core import Hop, LocalClients
 from broker.messages import LeaseListed, LinkMessage
 from broker.routing import Routing
 from harness.simulator.corruption import corrupt as change_memory
+from harness.simulator.corruption import corrupt_local
 from harness.simulator.damage import damage as damage_plugin
 from harness.simulator.network import Site
 
@@ -47,17 +48,24 @@ class Leasing:
     """The brokers that have leases, after how many lists each lets a route expire, and changes of memory.
 
     After a change, order and completeness are promised for publications from number `sound_from` on. If a
-    change `is_replaced`, it may never be found (law 4). What a plugin has lost because its state `is_damaged`
-    is not known to anybody: then nothing is promised for what was published before.
+    change `is_replaced`, it may never be found (law 4). If one `is_local`, clients may get what they have not
+    asked for. What a plugin has lost because its state `is_damaged` is not known to anybody: then nothing is
+    promised for what was published before.
     """
 
     expire_after: dict[str, int] = Factory(dict)
     corruptions: list[str] = Factory(list)
     is_replaced: bool = False
+    is_local: bool = False
     is_damaged: bool = False
     sound_from: int = 0
     hasty: "list[Fault]" = Factory(list)
     _lists: dict[Hop, int] = Factory(dict)
+
+    @property
+    def is_excused(self) -> bool:
+        """Return whether events may wait for anything, and clients get anything."""
+        return self.is_damaged or self.is_local
 
     def arrived(self, site: Site, hop: Hop, messages: "Sequence[LinkMessage]", before: int) -> None:
         """Count the lists that a broker has received, and note a route that expired too early (law 3)."""
@@ -82,9 +90,21 @@ def refresh(world: "World", name: str) -> bool:
     if site is None:
         return False
     world.leasing.expire_after.setdefault(name, 0)
-    site.core.refresh()
+    site.core.refresh(clients_of(world, site))
     world.collect(site)
     return True
+
+
+def clients_of(world: "World", site: Site) -> LocalClients:
+    """Return what the clients of a broker have asked for."""
+    publishers = [each for each in world.publishers.values() if each.site is site]
+    subscribers = [each for each in world.subscribers.values() if each.site is site]
+    notified = [each.name for each in publishers if each.is_ready]
+    return LocalClients(
+        {each.name: each.filter for each in publishers},
+        {each.name: (each.filter, world.record.streams[each.name].ordered) for each in subscribers},
+        {*notified, *(each.name for each in subscribers if each.is_open)},
+    )
 
 
 def sweep(world: "World", name: str, expire_after: int = 1) -> bool:
@@ -98,18 +118,20 @@ def sweep(world: "World", name: str, expire_after: int = 1) -> bool:
     return True
 
 
-def corrupt(world: "World", name: str, chance: int) -> bool:
-    """Change the memory of a broker, as drawn from this number."""
+def corrupt(world: "World", name: str, chance: int, where: str = "") -> bool:
+    """Change the memory of a broker, as drawn from this number; "local": what it has for its clients."""
     site = world.sites.get(name)
     if site is None:
         return False
-    text = change_memory(site.core, Random(chance))  # noqa: S311 - chance here is repeatable, not secret
+    change = corrupt_local if where else change_memory
+    text = change(site.core, Random(chance))  # noqa: S311 - chance here is repeatable, not secret
     if text:
         if world.watch is not None:
             world.watch(name, text)
         leasing = world.leasing
         leasing.is_replaced = leasing.is_replaced or text in leasing.corruptions  # Twice may be as before.
         leasing.corruptions.append(text)
+        leasing.is_local = leasing.is_local or bool(where)
     world.collect(site)
     return bool(text)
 
@@ -171,6 +193,12 @@ def _turn(world: "World") -> None:
         world.do(("sweep", name, expire_after or 1))
         world.do(("refresh", name))
     world.do(("drain",))
+
+
+def renew_all(world: "World") -> None:
+    """Let every broker renew once, whatever is still on its way."""
+    for name in list(world.sites):
+        world.do(("refresh", name))
 
 
 def _changes(world: "World") -> dict[str, Changes]:

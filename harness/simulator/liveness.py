@@ -16,7 +16,7 @@ from harness.simulator.expected import (
     is_as_it_should,
 )
 from harness.simulator.healing import heal_all
-from harness.simulator.leasing import recover, wrong_leases
+from harness.simulator.leasing import clients_of, recover, renew_all, wrong_leases
 from harness.simulator.network import Site, sites_beyond
 from harness.simulator.world import RestlessError, World
 
@@ -42,6 +42,8 @@ ROUNDS_MAX: Final = 40
 def rest(world: World) -> list[tuple[str, str]]:
     """Bring the world to rest; return what is wrong then, as faults."""
     try:
+        if world.leasing.is_damaged:  # What goes in circles does so until the next lease.
+            renew_all(world)
         world.do(("drain",))
         heals = all(site.search is not None for site in world.sites.values())
         wrong = heal_all(world) if heals and world.sites else _join_all(world)
@@ -56,7 +58,13 @@ def rest(world: World) -> list[tuple[str, str]]:
 
 def wrong_at_rest(world: World) -> list[tuple[str, str]]:
     """Compare a world at rest with a computation from scratch."""
-    return [*_left_over(world), *_wrong_tables(world), *_wrong_interest(world), *_wayless(world)]
+    return [
+        *_left_over(world),
+        *_wrong_tables(world),
+        *_wrong_local_entries(world),
+        *_wrong_interest(world),
+        *_wayless(world),
+    ]
 
 
 def go_on(world: World) -> list[tuple[str, str]]:
@@ -126,6 +134,19 @@ def _wrong_tables(world: World) -> list[tuple[str, str]]:
                 if not is_as_it_should(getattr(world.routing, what), has, should, of):
                     text = f"{site.name} knows the {what} {_listed(has)} through {hop.name}"
                     wrong.append(("tables", f"{text}, not {_listed(should)}"))
+    return wrong
+
+
+def _wrong_local_entries(world: World) -> list[tuple[str, str]]:
+    """Compare what every broker has for its own clients with what these have asked for."""
+    wrong = []
+    for site in world.sites.values():
+        clients, tables = clients_of(world, site), site.core.tables
+        local = [each for each in tables.entries() if not each.hop.is_link]
+        if {each.id: (each.filter, each.ordered) for each in local} != clients.subscriptions:
+            wrong.append(("tables", f"{site.name} has {local} for its clients"))
+        if tables.local.filters != clients.publishers:
+            wrong.append(("tables", f"{site.name} has the publishers {tables.local.filters}"))
     return wrong
 
 

@@ -42,7 +42,8 @@ class PublishedEvent:
 class Stream:
     """The deliveries of one subscription. `known` are these and their causes.
 
-    `gaps` are the positions of deliveries before which it got a gap.
+    `gaps` are the positions of deliveries before which it got a gap. `faults` are deliveries that it should
+    not have got, each with the number of its publication.
     """
 
     ordered: bool
@@ -53,13 +54,15 @@ class Stream:
     replayed: int = 0
     known: int = 0
     gaps: list[int] = Factory(list)
-    faults: list[str] = Factory(list)
+    faults: list[tuple[int, str]] = Factory(list)
 
     def since(self, first: int) -> "Stream":
         """Return the stream of the deliveries from this publication on."""
         delivered = [number for number in self.delivered if number >= first]
         seen = sum(1 << number for number in set(delivered))
-        return Stream(self.ordered, self.kinds, self.broker, delivered, seen, self.replayed & seen)
+        faults = [(number, text) for number, text in self.faults if number >= first]
+        replayed = self.replayed & seen
+        return Stream(self.ordered, self.kinds, self.broker, delivered, seen, replayed, faults=faults)
 
 
 REPLAYED: Final = 0x02
@@ -116,12 +119,13 @@ class Record:
         published = self.publications[number]
         bit = 1 << number
         if stream.seen & bit:
-            stream.faults.append(f"{subscription} got {published} twice")
+            stream.faults.append((number, f"{subscription} got {published} twice"))
         if published.kind not in stream.kinds:
-            stream.faults.append(f"{subscription} got {published}, which it does not match")
+            stream.faults.append((number, f"{subscription} got {published}, which it does not match"))
         if is_replayed(publication):
             if stream.seen != stream.replayed:
-                stream.faults.append(f"{subscription} got {published} of the past behind what is live")
+                text = f"{subscription} got {published} of the past behind what is live"
+                stream.faults.append((number, text))
             stream.replayed |= bit
         stream.delivered.append(number)
         stream.seen |= bit

@@ -1,10 +1,10 @@
 """Recovery from corrupted tables, in a simulated world that has a clock: how long it takes, and that it does.
 
 Brokers in a random tree renew and sweep by clocks of their own, links delay each message at random, clients
-come and go and publish. Meanwhile tables are corrupted again and again. After the last corruption clients
-only publish; from `Terms.recovery_s` on all tables have to be as from scratch, nothing waits, and later
-publications are delivered to exactly the subscriptions that match, in one order. Earlier ones may be missing,
-delivered too often, or in another order.
+come and go and publish. Meanwhile tables are corrupted again and again, and local entries. After the last
+corruption clients only publish; from `Terms.recovery_s` on all tables have to be as from scratch, nothing
+waits, and later publications are delivered to exactly the subscriptions that match, in one order. Earlier
+ones may be missing, delivered too often, or in another order.
 """
 
 import heapq
@@ -18,8 +18,9 @@ from attrs import Factory, define, field, frozen
 
 from broker.leases import Terms
 from broker.routing import DEFAULT, Routing
-from harness.simulator.corruption import corrupt
+from harness.simulator.corruption import corrupt, corrupt_local
 from harness.simulator.interests import KINDS
+from harness.simulator.leasing import clients_of
 from harness.simulator.liveness import wrong_at_rest
 from harness.simulator.network import Port, Site
 from harness.simulator.record import Stream
@@ -30,6 +31,9 @@ BROKERS: Final = (2, 6)
 KINDS_COUNT: Final = 3
 CLIENTS: Final = 6
 CORRUPTIONS: Final = 6
+LOCAL: Final = 0.3
+"""The part of corruptions that are of what a broker has for its own clients."""
+
 CORRUPTED_S: Final = 30.0
 """How long tables are corrupted while clients come and go."""
 
@@ -118,7 +122,7 @@ class Recovery:
 
     def refresh(self, site: Site) -> None:
         """Let a broker renew its announcements."""
-        site.core.refresh()
+        site.core.refresh(clients_of(self.world, site))
         self.world.collect(site)
 
     def sweep(self, site: Site) -> None:
@@ -129,7 +133,7 @@ class Recovery:
     def corrupt(self) -> None:
         """Corrupt the memory of some broker."""
         site = self.random.choice(list(self.world.sites.values()))
-        text = corrupt(site.core, self.random)
+        text = (corrupt_local if self.random.random() < LOCAL else corrupt)(site.core, self.random)
         if text:
             self.corruptions.append(f"{self.now_s:.2f} s: {text}")
         self.world.collect(site)

@@ -398,7 +398,11 @@ class ScheduleDriver:
 
     def _damage(self) -> bool:
         site = self._site()
-        return site is not None and self.world.do(("damage", site.name, self._below(DAMAGES)))
+        if site is None:
+            return False
+        if self.knobs.local and self.aside.random() < self.knobs.local:
+            return self.world.do(("corrupt", site.name, self._below(DAMAGES), "local"))
+        return self.world.do(("damage", site.name, self._below(DAMAGES)))
 
     def _stall(self) -> bool:
         """Let a direction of a link stall from now on, or go on."""
@@ -432,8 +436,6 @@ def driver(
         knobs = with_clocks(knobs, Random(f"clocks of {seed}"))  # noqa: S311 - as above
     if faults.endswith(MEMORY):
         knobs = with_memory(knobs, Random(f"memory of {seed}"))  # noqa: S311 - as above
-    if routing.subscriptions.unites or routing.advertisements.unites:
-        knobs = evolve(knobs, corrupt=0.0)  # A union that was made in error may outlive what is wrong.
     if not is_exact(routing):
         knobs = with_covers(evolve(knobs, ranges=float(seed % 2)), aside, brokers)
     knobs = with_pages(knobs, Random(f"pages of {seed}"))  # noqa: S311 - as above

@@ -100,7 +100,7 @@ def past_missing_in(record: Record, missing: Iterable[tuple[str, int]]) -> list[
 
 def _duplicates(record: Record) -> Iterator[Fault]:
     for stream in record.streams.values():
-        for text in stream.faults:
+        for _, text in stream.faults:
             yield "duplicate", text
 
 

@@ -31,7 +31,7 @@ other; `B2>B1.2` belongs to the second connection of the two.
     refresh B1                        B1 renews what it has announced to its neighbours
     sweep B1 [3]                      B1 sweeps; a route expires after three lists without it (1 if none is
                                       given)
-    corrupt B1 17                     the memory of B1 changes by itself, as the number says
+    corrupt B1 17 [local]             the memory of B1 changes by itself, as the number says (of its clients)
     damage B1 17                      a field of the ordering plugin of B1 changes by itself, likewise
     continue B1                       B1 takes the next part of what a new neighbour is to know
     part 2                            brokers that start from now on do no more of that than two in one step
@@ -503,8 +503,8 @@ class World:
     def collect(self, site: Site, port: Port | None = None, count: int = 0) -> None:
         """Carry out the effects of a core."""
         self._release(site, site.core.take())
-        # In a step everything for the child waits, and a damaged plugin may wait for anything.
-        if site.core.waiting_count and not (self.moves or self.leasing.is_damaged):
+        # In a step everything for the child waits, and a broker with a wrong memory may wait for anything.
+        if site.core.waiting_count and not (self.moves or self.leasing.is_excused):
             unordered = {name for name, stream in self.record.streams.items() if not stream.ordered}
             self.needless += needless_waits(site.core, unordered)
         if self.after is not None:
@@ -533,7 +533,8 @@ class World:
             if name in self.publishers:
                 self.publishers[name].is_ready = True
         for name in effects.subscribed:
-            self._acknowledged(name)
+            if name in self.record.streams:  # Memory may have invented it.
+                self._acknowledged(name)
         for name, is_wanted in effects.wanted:
             if name in self.publishers:
                 assert self.publishers[name].is_wanted is not is_wanted, f"{name} got the same notice twice"

@@ -124,12 +124,14 @@ class WholeHistory:
         """Append a delivery that is not a repetition."""
         stream, published, bit = subscription.stream, self.publications[number], 1 << number
         if stream.seen & bit:
-            stream.faults.append(f"{subscription.name} got {published} twice")
+            stream.faults.append((number, f"{subscription.name} got {published} twice"))
         if published.kind not in stream.kinds:
-            stream.faults.append(f"{subscription.name} got {published}, which it does not match")
+            text = f"{subscription.name} got {published}, which it does not match"
+            stream.faults.append((number, text))
         if delivery.replayed:
             if stream.seen != stream.replayed:
-                stream.faults.append(f"{subscription.name} got {published} of the past behind what is live")
+                text = f"{subscription.name} got {published} of the past behind what is live"
+                stream.faults.append((number, text))
             stream.replayed |= bit
         stream.delivered.append(number)
         stream.seen |= bit
