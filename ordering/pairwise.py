@@ -19,7 +19,8 @@ Laws.
    the rest, as if each event had been kept alone.
 7. While a child is about to move to the broker above, or has just come from there, the uplink orders all that
    it gets: whatever it wants from below climbs with a request, unordered events and such that nobody above
-   wants included.
+   wants included. When it comes from above, its publishers' events may still be pending there for others
+   here: until they have come, all that climbs waits for the uplink's answer.
 8. While a sibling is about to become a child, all that climbs is kept for it, with a request, and dropped
    when it is acknowledged: the sibling has it from above, in the step of that acknowledgement.
 9. When a child is lowered below its sibling, what is pending for the two goes to the sibling, each item for
@@ -181,6 +182,8 @@ class Pairwise:
         if targets & self._above:
             targets, exposed = targets | self._uplink, exposed | self._above
         if targets & self._uplink:
+            if self._above & self._taken:
+                exposed |= targets & ~self._uplink
             targets, exposed = targets | self._beside, exposed | self._beside
         if origin == self._sibling:
             exposed |= targets & self._child

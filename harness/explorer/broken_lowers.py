@@ -18,6 +18,7 @@ _sibling_lost = Lowers.sibling_lost
 _keep_wanted = Pairwise.keep_wanted
 _acknowledge_with = Pairwise.acknowledge_with
 _redirect = Pairwise.redirect
+_in_step = Pairwise._in_step
 
 
 # --- the child ---
@@ -148,3 +149,11 @@ def leaves_grants_unanswered(self: Lowers, message: LowerGranted, link: Hop, tex
     """Say nothing of a grant for which nobody waits any more."""
     if self.relayed_by(message.child, message.number) is not None:
         _granted(self, message, link, text)
+
+
+def own_side_passes(self: Pairwise, targets: Hops, exposed: Hops, origin: Hops) -> tuple[Hops, Hops]:
+    """Let nobody but a child that has come from above wait for the uplink's answer."""
+    taken, self._taken = self._taken, 0
+    late = _in_step(self, targets, exposed, origin)
+    self._taken = taken
+    return late

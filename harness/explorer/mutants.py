@@ -312,6 +312,9 @@ MUTANTS: Final[dict[str, Mutant]] = {
     "lower-keeps-acknowledged": _one(
         "moves", "lower", Pairwise, "keep_for", broken_lowers.keeps_what_is_acknowledged
     ),
+    "lower-own-side-passes": _one(
+        "moves", "lower", Pairwise, "_in_step", broken_lowers.own_side_passes, "covering+simple"
+    ),
     "lower-not-above": _one("moves", "lower", Pairwise, "keep_wanted", broken_lowers.orders_nothing_above),
     "lower-torn": _one("moves", "move", Lowers, "sibling_lost", broken_lowers.goes_on_when_torn),
     "lower-older-passes": _one("moves", "lower", Lowers, "poll", broken_lowers.waits_for_nothing_older),

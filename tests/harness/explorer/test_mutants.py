@@ -55,6 +55,7 @@ FIRST_SEEDS = {
     "lower-grant-unanswered": 21_006_880,
     "lower-old-leases": 200,
     "lower-older-passes": 170,
+    "lower-own-side-passes": 33_140_690,
     "lower-torn": 400,
     "no-pump-after-written": 30,
     "numbers-forgotten": 2400,
