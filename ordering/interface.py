@@ -250,7 +250,10 @@ class Ordering(Protocol):
         ...
 
     def control(self, item: object, target: Hops) -> Sequence[Emission]:
-        """Take a control message for one link; it leaves behind all that is pending for that link (R5)."""
+        """Take a message for one link, or for local subscriptions; for each it leaves behind what is pending.
+
+        That is R5. Those for which nothing is pending do not wait for the others.
+        """
         ...
 
     def link_attached(self, link: Hops) -> Sequence[Emission]:

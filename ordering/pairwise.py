@@ -198,7 +198,7 @@ class Pairwise:
         return self._blocked
 
     def control(self, item: object, target: Hops) -> Sequence[Emission]:
-        """Emit a message to the uplink at once, one to another hop behind the items pending for it (R5)."""
+        """Emit a message to the uplink at once, to other hops behind the items pending for each (R5)."""
         if target == self._uplink:
             return (Emission(item, target, 0),)
         emissions: list[Emission] = []

@@ -276,23 +276,27 @@ class Sequencer:
     # --- control messages ---
 
     def control(self, item: object, target: Hops) -> Sequence[Emission]:
-        """Emit the message behind the items pending for that link (law 4)."""
-        if not self._way or not any(pending.targets & target for pending in self._pending.values()):
-            return (Emission(item, target, 0),)
-        self._control_number += 1
-        self._pending["", self._control_number] = _PendingRequest(item, target, is_control=True)
-        self._control_count += 1
-        return ()
+        """Emit the message to each hop behind the items pending for it (law 4)."""
+        blocked: Hops = 0
+        for pending in self._pending.values() if self._way else ():
+            blocked |= pending.targets
+        if late := target & blocked:
+            self._control_number += 1
+            self._pending["", self._control_number] = _PendingRequest(item, late, is_control=True)
+            self._control_count += 1
+        return (Emission(item, target & ~late, 0),) if target != late else ()
 
     def _release(self, emissions: list[Emission]) -> None:
         """Append the emissions that are free now: control messages, and queued publications."""
         blocked: Hops = 0
         for key, pending in list(self._pending.items()) if self._control_count else ():
-            if pending.is_control and not pending.targets & blocked:
-                emissions.append(Emission(pending.item, pending.targets, 0))
-                del self._pending[key]
-                self._control_count -= 1
-            elif self._way:
+            if pending.is_control and (free := pending.targets & ~blocked):
+                emissions.append(Emission(pending.item, free, 0))
+                pending.targets &= ~free
+                if not pending.targets:
+                    del self._pending[key]
+                    self._control_count -= 1
+            if self._way:
                 blocked |= pending.targets
         emissions.extend(self._send_queued())
 

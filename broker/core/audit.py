@@ -114,5 +114,5 @@ class StateAudit:
         routing = self._steps.routing
         for link in list(routing.links.values()):
             routing.missed_by(link, [EVERYTHING.filter])
-        routing.losses.missing(EVERYTHING.filter, is_from_uplink=True)
         routing.losses.missing(EVERYTHING.filter, is_from_uplink=False)
+        routing.losses.missing(EVERYTHING.filter, is_from_uplink=True)

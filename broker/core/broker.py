@@ -74,7 +74,7 @@ class BrokerCore:
         self.name = name
         self.uplink: Hop | None = None
         self._hops = HopTable()
-        self._routing = RoutingState(name, routing, self._send, self._send_now)
+        self._routing = RoutingState(name, routing, self._hops, self._send, self._send_now, self._send_gap)
         self.ordering = ordering(Context(name, TableView(self._routing.tables)))
         identity = identity_of(name, incarnation)
         self._synchronisation = Synchronisation(self._routing, self._send)
@@ -160,6 +160,7 @@ class BrokerCore:
             self._detach(link)
         self._membership.forget(link)
         self._collector.forget(link)
+        self._routing.losses.forget(link.bit)
         self._hops.close(link)
         self._go_on()
 
@@ -202,7 +203,7 @@ class BrokerCore:
             self._directory.attached(link)
 
     def continue_crossing(self) -> None:
-        """Go on with what a new neighbour is to know; see `CoreEffects.is_unfinished`."""
+        """Go on with what a new neighbour is to know, and with gaps; see `CoreEffects.is_unfinished`."""
         self._synchronisation.continue_crossing()
 
     # --- moves ---
@@ -269,6 +270,7 @@ class BrokerCore:
         self.replays.unsubscribe(subscription, hop)
         self._routing.unsubscribe(subscription, hop)
         self._carry_out(self.ordering.hop_lost(hop.bit))
+        self._routing.losses.forget(hop.bit)
         self._hops.close(hop)
         if self._membership.joining:
             self._go_on()
@@ -375,7 +377,9 @@ class BrokerCore:
             self._order(run, origin, mark, of_run)
 
     def _order(self, run: Sequence[Publication], origin: Hops, mark: int, route: Route) -> None:
-        """Let the plugin take a run of publications, and carry out its emissions."""
+        """Send gaps that are owed; then let the plugin take a run of publications, and carry it out."""
+        if (owed := self._routing.losses.owed) and owed & route.targets:
+            self._routing.losses.settle(owed & route.targets)
         ordering, carry_out = self.ordering, self._hops.carry_out
         if mark:
             run = [publication.with_mark(0) for publication in run]
@@ -427,6 +431,9 @@ class BrokerCore:
     def _send_now(self, link: Hop, message: Control | Notice) -> None:
         self._hops.extend(link, pages_of(message, self._routing.strategies.page_bytes))
 
+    def _send_gap(self, gap: Notice, hops: Hops) -> None:
+        self._carry_out(self.ordering.control(gap, hops))
+
     # --- explaining ---
 
     def explain_way(self, question: str, publisher: str, sequence: int) -> None:
@@ -465,32 +472,15 @@ class BrokerCore:
 
     def parts(self) -> tuple[object, ...]:
         """Return the parts that the constructor made, the hops first: a snapshot consists of their fields."""
-        return (
-            self._hops,
-            self,
-            *self._routing.parts(),
-            self._synchronisation,
-            self.leases,
-            self.leases.repairs,
-            self.audit,
-            self._membership,
-            self._membership.attachments,
-            self._directory,
-            self._directory.roster,
-            self._questions,
-            self.moves,
-            self.steps,
-            self._step_parts,
-            self._step_parts.rises,
-            self._step_parts.lifts,
-            self._step_parts.lowers,
-            self._collector,
-            self.replays,
-            self.replays.positions,
-            self.cache,
-            # A watched plugin has the state of the plugin itself: what was seen is no state of the broker.
-            self.steps.plugin,
-        )
+        membership, steps, replays = self._membership, self._step_parts, self.replays
+        leases = self.leases, self.leases.repairs, self.audit
+        brokers = membership, membership.attachments, self._directory, self._directory.roster
+        moves = self.moves, self.steps, steps, steps.rises, steps.lifts, steps.lowers
+        past = replays, replays.positions, self.cache
+        around = *brokers, self._questions, *moves, self._collector, *past
+        # A watched plugin has the state of the plugin itself: what was seen is no state of the broker.
+        plugin = self.steps.plugin
+        return (self._hops, self, *self._routing.parts(), self._synchronisation, *leases, *around, plugin)
 
     def rebuild(self) -> None:
         """Restore what no snapshot contains, once the parts are filled and the tables are rebuilt."""
@@ -516,11 +506,14 @@ class BrokerCore:
         offered = routing.tables.take_offered()
         if moves.answers:
             self._explained, moves.answers = [*self._explained, *moves.answers], []
+        is_unfinished = bool(
+            routing.crossings.unfinished or routing.losses.owed or routing.tables.changes or routing.remains
+        )
         has_news = bool(
             subscribed
             or moves.begun
             or moves.is_ending
-            or routing.crossings.unfinished
+            or is_unfinished
             or routing.advertised
             or wanted
             or offered
@@ -545,7 +538,7 @@ class BrokerCore:
             self._attached,
             self._rejected,
             moves.begun,
-            bool(routing.crossings.unfinished),
+            is_unfinished,
             moves.is_ending,
         )
         replays.waiting, moves.begun, self._switched, moves.is_ending = [], [], [], False

@@ -21,6 +21,12 @@ Laws.
    acknowledgement of what covers it comes behind all that was on its way then, and no question is asked for
    it; for what is offered later there is one.
 5. An advertisement behind the link waits until the crossing is over (R6).
+
+A neighbour to which something was offered, and that advertises more, gets what overlaps that too as usual,
+but a part of all entries is *looked through* in each step.
+
+6. An advertisement waits until all entries have been looked through that were there when it came. If it came
+   while others were looked through for, that is another time through all of them.
 """
 
 from itertools import islice
@@ -31,7 +37,7 @@ from attrs import Factory, define
 from broker.core.announcements import Difference
 from broker.core.barrier import Barrier
 from broker.core.hops import Hop
-from broker.core.subscribing import BLOCKED, UNSENT, Neighbour, Subscribing
+from broker.core.subscribing import AGAIN, BLOCKED, LOOKING, UNSENT, Neighbour, Subscribing
 from broker.core.tables import RouteEntry, RoutingTables, entry_key, route_filter_of
 
 
@@ -50,8 +56,27 @@ class Crossings:
     def is_long(self, link: Hop) -> bool:
         """Return whether a neighbour to which nothing has been offered may have to learn more than a part."""
         neighbour = self._subscribing.neighbours[link]
-        is_apart = neighbour.is_crossing or link in self._tables.synchronising
+        is_in_parts = neighbour.is_crossing or neighbour.is_looking
+        is_apart = is_in_parts or link in self._tables.synchronising
         return not (neighbour.offered or is_apart) and self._tables.entry_count > self._part_count
+
+    def is_wide(self, link: Hop) -> bool:
+        """Return whether so many entries may have to be offered to a neighbour that it is done in parts."""
+        neighbour = self._subscribing.neighbours[link]
+        is_served = neighbour.offered and link not in self._tables.synchronising
+        is_in_parts = neighbour.is_crossing or neighbour.is_looking
+        return bool(is_served or is_in_parts) and self._tables.entry_count > self._part_count
+
+    def look_through(self, link: Hop) -> None:
+        """Let further steps offer a neighbour what overlaps one more of its advertisements."""
+        neighbour = self._subscribing.neighbours[link]
+        self._subscribing.flood(link)
+        if neighbour.is_looking or neighbour.is_crossing:
+            neighbour.is_to_look_again = True
+            return
+        neighbour.is_looking = True
+        neighbour.unseen = list(self._tables.entries())[::-1]
+        self.unfinished[link] = None
 
     def begin(self, link: Hop, *, is_new: bool) -> None:
         """Take the first part: the neighbour has advertised what nothing was offered for before.
@@ -79,6 +104,9 @@ class Crossings:
 
     def _take_part(self, link: Hop) -> None:
         neighbour, left = self._subscribing.neighbours[link], self._part_count
+        if neighbour.is_looking:
+            self._look_on(link, neighbour)
+            return
         for stage in (self._look, self._choose, self._send, self._offer, self._open):
             left -= stage(link, neighbour, left)
             if not left:
@@ -90,8 +118,7 @@ class Crossings:
 
     def _look(self, link: Hop, neighbour: Neighbour, count: int) -> int:
         """Close the gates of entries that are to cross."""
-        unseen = neighbour.unseen
-        part, unseen[-count:] = unseen[-count:][::-1], []
+        part = _unseen(neighbour, count)
         self._subscribing.block(link, filter(self._tables.has, part))
         return len(part)
 
@@ -139,6 +166,33 @@ class Crossings:
         if neighbour.is_new:
             neighbour.crossing = set(gates.requests())
             subscribing.note_crossed(link, neighbour)
+        self._look_again(link, neighbour)
+
+    def _look_on(self, link: Hop, neighbour: Neighbour) -> None:
+        """Offer the next part as usual; let what has waited for all parts wait for acknowledgements now."""
+        part = _unseen(neighbour, self._part_count)
+        self._subscribing.offer_now(link, filter(self._tables.has, part))
+        if neighbour.unseen:
+            self.unfinished[link] = None
+            return
+        neighbour.is_looking = False
+        unanswered = neighbour.gates.unanswered()
+        self._subscribing.passed += self._barrier.route_replaced(LOOKING, link, unanswered)
+        self._look_again(link, neighbour)
+
+    def _look_again(self, link: Hop, neighbour: Neighbour) -> None:
+        """Look through all entries for what was advertised meanwhile, if there was any."""
+        if neighbour.is_to_look_again:
+            neighbour.is_to_look_again = False
+            self._subscribing.passed += self._barrier.route_replaced(AGAIN, link, (LOOKING,))
+            self.look_through(link)
+
+
+def _unseen(neighbour: Neighbour, count: int) -> list[RouteEntry]:
+    """Take the first entries that have not been looked at."""
+    unseen = neighbour.unseen
+    part, unseen[-count:] = unseen[-count:][::-1], []
+    return part
 
 
 def _unblocked(neighbour: Neighbour, count: int) -> list[RouteEntry]:

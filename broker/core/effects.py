@@ -69,7 +69,7 @@ class CoreEffects:
     """Where this broker is to move: dial that broker; unless it is a step, close the uplink before."""
 
     is_unfinished: bool = False
-    """Whether a new neighbour is to learn more: let `BrokerCore.continue_crossing` follow in a later step."""
+    """Whether a part of what is due is left: let `BrokerCore.continue_crossing` follow in a later step."""
 
     is_ending: bool = False
     """Whether an operator has asked this broker to end."""

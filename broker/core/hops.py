@@ -91,6 +91,12 @@ class HopTable:
         self._filled |= hop.bit
         hop.outbox.extend(messages)
 
+    def append(self, message: LinkMessage, hops: Hops) -> None:
+        """Append a message to the outboxes of these hops, past the ordering plugin."""
+        self._filled |= hops
+        for hop in self.those(hops):
+            hop.outbox.append(message)
+
     def _fan_out(self, hops: Hops) -> tuple[Hop, ...]:
         """Return the hops in a set, without those that are not open: memory may have gone wrong."""
         if hops & ~self.opened:
@@ -100,9 +106,13 @@ class HopTable:
         found = self._fan_outs[hops] = tuple(self._by_number[number] for number in members(hops))
         return found
 
+    def those(self, hops: Hops) -> Iterator[Hop]:
+        """Yield the hops in a set, lowest first."""
+        return (self._by_number[number] for number in members(hops))
+
     def names(self, hops: Hops) -> list[str]:
         """Return the names of the hops in a set, without those that are not open."""
-        return [self._by_number[number].name for number in members(hops & self.opened)]
+        return [hop.name for hop in self.those(hops & self.opened)]
 
     def drain(self) -> list[tuple[Hop, list[LinkMessage]]]:
         """Empty all outboxes; each list belongs to the caller from now on."""
@@ -146,3 +156,12 @@ def members(hops: Hops) -> Iterator[int]:
             lowest = block & -block
             yield base + lowest.bit_length() - 1
             block ^= lowest
+
+
+def united(numbers: Sequence[int]) -> Hops:
+    """Return the set of the hops with these numbers; if they are near one another, that takes least."""
+    base = min(numbers)
+    hops = 0
+    for number in numbers:
+        hops |= 1 << number - base
+    return hops << base

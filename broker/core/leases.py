@@ -74,7 +74,7 @@ class Repairs:
             neighbour = self._routing.subscribing.neighbours[link]
             self._repair_everything(link)
             self._repair_arrivals(link, neighbour)
-            if link not in self._routing.tables.synchronising and not neighbour.is_blocking:
+            if link not in self._routing.tables.synchronising and neighbour.is_complete:
                 self._repair_offers(link, neighbour)
                 self._repair_subscriptions(link, neighbour)
             self._repair_advertisements(link)

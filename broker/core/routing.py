@@ -24,8 +24,8 @@ from attrs import Factory, define, field
 from broker.core.advertising import Advertising
 from broker.core.barrier import Barrier, Passed
 from broker.core.crossing import Crossings
-from broker.core.hops import Hop
-from broker.core.losses import Losses
+from broker.core.hops import Hop, HopTable
+from broker.core.losses import Losses, SendGap
 from broker.core.pages import cut
 from broker.core.subscribing import Subscribing
 from broker.core.tables import RouteEntry, RoutingTables
@@ -62,28 +62,35 @@ REPAIRED_MAX: Final = 16
 class RoutingState:
     """Keeps the tables of one broker, and its neighbours' tables, consistent."""
 
-    DERIVED: ClassVar = frozenset({"strategies"})
+    DERIVED: ClassVar = frozenset({"strategies", "remains"})
 
     _broker: str
     strategies: Strategies
+    _hops: HopTable
     _send: SendControl
     _send_now: SendControl
-    tables: RoutingTables = Factory(RoutingTables)
-    losses: Losses = Factory(lambda self: Losses(self.tables, self._send, self._send_now), takes_self=True)
+    _send_gap: SendGap
+    tables: RoutingTables = field(init=False)
+    losses: Losses = field(init=False)
     links: dict[str, Hop] = Factory(dict)
     advertising: Advertising = field(init=False)
     subscribing: Subscribing = field(init=False)
     crossings: Crossings = field(init=False)
     advertised: list[str] = field(factory=list, init=False)
+    remains: list[object] = field(factory=list, init=False)
+    """What was known of lost neighbours: to free the memory of very many objects takes long as well."""
 
     def __attrs_post_init__(self) -> None:
         advertising, subscribing = self.strategies.advertisements, self.strategies.subscriptions
+        part_count = self.strategies.part_count
+        self.tables = RoutingTables(part_count)
+        self.losses = Losses(self.tables, self._hops, part_count, self._send_gap)
         self.advertising = Advertising(self._broker, advertising, self.tables, self._send)
         page_bytes = self.strategies.page_bytes
         self.subscribing = Subscribing(
             self._broker, subscribing, page_bytes, self.tables, self.barrier, self._send
         )
-        self.crossings = Crossings(self.subscribing, self.tables, self.barrier, self.strategies.part_count)
+        self.crossings = Crossings(self.subscribing, self.tables, self.barrier, part_count)
 
     @property
     def barrier(self) -> Barrier:
@@ -112,7 +119,11 @@ class RoutingState:
         return self.subscribing.neighbours[link].is_crossing
 
     def continue_crossing(self) -> None:
-        """Offer the next part of them."""
+        """Take the next part of all that is unfinished: subscriptions to offer, gaps, exposure, memory."""
+        del self.remains[-1:]
+        if self.tables.changes:
+            self.tables.count_changes()
+        self.losses.go_on()
         self.crossings.go_on()
         self._report()
 
@@ -124,6 +135,9 @@ class RoutingState:
         for advertisement in list(self.tables.advertisements(link).filters):
             self.withdraw_advertisement(advertisement, link, is_lost=True)
         self.crossings.link_lost(link)
+        if self.tables.entry_count > self.strategies.part_count:
+            neighbour = self.subscribing.neighbours[link]
+            self.remains += neighbour.offered, neighbour.announced
         self.subscribing.remove_link(link)
         self._report(self.barrier.link_lost(link))
         self.tables.close_link(link)
@@ -148,7 +162,10 @@ class RoutingState:
     def add_advertisement(self, message: AdvertisementAdded, link: Hop) -> None:
         """Take in and forward a neighbour's advertisement."""
         self.tables.add_advertisement(link, message.id, message.filter)
-        self._offer_overlapping(link, (message.filter,))
+        if self.crossings.is_wide(link):
+            self.crossings.look_through(link)
+        else:
+            self._offer_overlapping(link, (message.filter,))
         on_their_way = self.subscribing.on_their_way(link, message.filter)
         route = RouteFilter(message.id, message.filter)
         self._report(self.advertising.announce(route, link, on_their_way))
@@ -240,8 +257,8 @@ class RoutingState:
                 self._send_now(hop, PublishersLost(content))
                 self._send(hop, PublishersLost(content))
             else:
-                self.losses.missing(content, is_from_uplink=True)
                 self.losses.missing(content, is_from_uplink=False)
+                self.losses.missing(content, is_from_uplink=True)
 
     # --- subscriptions (R7) ---
 
@@ -332,7 +349,7 @@ class RoutingState:
     def counts(self) -> dict[str, int]:
         """Return how much is on its way."""
         counts = {**self.subscribing.counts(), "open_barriers": len(self.barrier)}
-        return {**counts, "crossing": len(self.crossings.unfinished)}
+        return {**counts, "crossing": len(self.crossings.unfinished) + bool(self.losses.owed)}
 
 
 def _few(contents: Iterable[Filter]) -> list[Filter]:

@@ -42,6 +42,10 @@ UNSENT: Final = 0
 BLOCKED: Final = ""
 """The id that such a request adds: the real ones are not known yet."""
 
+LOOKING: Final = "\0looking"
+AGAIN: Final = "\0again"
+"""What an advertisement waits for while entries are looked through for it, or will be (`Crossings`)."""
+
 
 @define(eq=False)
 class Neighbour:
@@ -51,7 +55,8 @@ class Neighbour:
     link has synchronised; `crossing` are the requests with which they were offered. While they cross
     (`broker.core.crossing`), `unseen` are still to be looked at, and `unsent` were chosen and not announced;
     what comes is blocked while it `is_blocking`, and held while it `is_choosing`. A link that `is_new` has
-    just been attached, and all that crosses it `has_moved`.
+    just been attached, and all that crosses it `has_moved`. While it `is_looking`, what overlaps one more
+    advertisement is looked for among the `unseen`.
     """
 
     announced: Announcements
@@ -67,6 +72,13 @@ class Neighbour:
     has_moved: bool = False
     unseen: list[RouteEntry] = Factory(list)
     unsent: dict[str, RouteFilter] = Factory(dict)
+    is_looking: bool = False
+    is_to_look_again: bool = False
+
+    @property
+    def is_complete(self) -> bool:
+        """Return whether all entries have been offered that overlap what the neighbour advertises."""
+        return not (self.is_blocking or self.is_looking or self.is_to_look_again)
 
     def hold(self, difference: Difference) -> Difference:
         """Return what to send of a difference now: while entries cross, additions are sent part by part."""
@@ -570,7 +582,8 @@ class Subscribing:
         is_blocked = neighbour.is_crossing or any(
             e.filter.overlaps(content) for e in neighbour.blocked.values()
         )
-        return [*announced, BLOCKED] if is_blocked else announced
+        marks = (BLOCKED, is_blocked), (LOOKING, neighbour.is_looking), (AGAIN, neighbour.is_to_look_again)
+        return [*announced, *(mark for mark, is_set in marks if is_set)]
 
     def counts(self) -> dict[str, int]:
         """Return how much is on its way."""

@@ -6,12 +6,15 @@ Laws.
    matching filter already knows.
 2. Entries with the same filter share one `InterestView`; the matching index has each filter once.
 3. An interest is exposed while an advertisement known through the uplink overlaps it (protocol, section 3).
-   Exposure counts advertisements, so that adding and removing one does not touch the others.
+   Exposure counts advertisements, so that adding and removing one does not touch the others. A change is
+   noted, and counted for an interest before its routes are worked out again, at the latest.
 4. An entry serves publications from a link only while its gate for that link is open (R7).
 """
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
+from typing import ClassVar, Final
 
 from attrs import Factory, define, field, frozen
 
@@ -22,11 +25,14 @@ from broker.filters import Filter
 from broker.filters.constraints import Value
 from broker.matching import MatchingIndex
 from broker.messages import Publication
+from broker.routing import PART_COUNT
 from broker.routing.strategy import RouteFilter
 from ordering.interface import Advertisement, Event, Hops, Route, Subscription
 
 NOWHERE = Route(0, 0)
 
+CHANGES_PER_PART: Final = 16
+"""Of so many changes of exposure a part of the interests is counted in a step; of more, a smaller one."""
 
 EntryKey = tuple[int, str]
 """The key of an entry: the number of its hop, and its id there."""
@@ -61,10 +67,14 @@ def route_filter_of(entry: RouteEntry) -> RouteFilter:
 
 @define(eq=False)
 class InterestView:
-    """All entries with one filter, and the routes that follow from them, by the publication's origin."""
+    """All entries with one filter, and the routes that follow from them, by the publication's origin.
+
+    `exposures` counts what is advertised above, up to the change with the number `counted`.
+    """
 
     filter: Filter
     exposures: int
+    counted: int
     entries: dict[EntryKey, RouteEntry] = Factory(dict)
     routes: dict[Hops, Route] = field(factory=dict, repr=False)
 
@@ -116,6 +126,11 @@ class RoutingTables:
     advertisements that came, changed or went since the core's effects were taken, with their filters before.
     """
 
+    DERIVED: ClassVar = frozenset(
+        {"_part_count", "changes", "_change_count", "_uncounted", "_counting", "_are_routes_known"}
+    )
+
+    _part_count: int = PART_COUNT
     local: Advertisements = Factory(Advertisements)
     demand: Demand = Factory(Demand)
     _interests: dict[Filter, InterestView] = Factory(dict)
@@ -127,6 +142,13 @@ class RoutingTables:
     _uplink: Hop | None = None
     version: int = 0
     offered: dict[str, Filter | None] = Factory(dict)
+    changes: dict[int, tuple[Filter | None, int]] = Factory(dict)
+    """What has changed above and is not counted for every interest, by number; None: all of it has gone."""
+    _change_count: int = 0
+    _uncounted: list[InterestView] = Factory(list)
+    """The interests for which changes up to the number `_counting` are still to be counted."""
+    _counting: int = 0
+    _are_routes_known: bool = False
 
     # --- links ---
 
@@ -140,16 +162,14 @@ class RoutingTables:
         assert not self._entries[link]
         assert not self._advertised[link].filters
         del self._advertised[link], self._entries[link]
-        for interest in self._interests.values():
-            interest.routes.pop(link.bit, None)
+        self._forget_routes()
 
     def set_uplink(self, uplink: Hop | None) -> None:
         """Compute again what is exposed: all of it depends on what the uplink advertises."""
         self._uplink = uplink
-        above = self._advertised[uplink] if uplink is not None else Advertisements()
-        for interest in self._interests.values():
-            interest.exposures = above.count_overlapping(interest.filter)
-            interest.routes.clear()
+        self._change(None, 0)
+        for content in self._advertised[uplink].filters.values() if uplink is not None else ():
+            self._change(content, 1)
 
     def is_uplink(self, link: Hop) -> bool:
         """Return whether this link is the uplink."""
@@ -245,11 +265,43 @@ class RoutingTables:
         return content
 
     def _expose(self, content: Filter, change: int) -> None:
-        for interest in self._interests.values():
-            if content.overlaps(interest.filter):
+        self._change(content, change)
+
+    # --- exposure ---
+
+    def _change(self, content: Filter | None, change: int) -> None:
+        """Note what has changed above, and forget all routes; if filters are few, count it at once."""
+        self._change_count += 1
+        self.changes[self._change_count] = content, change
+        self._forget_routes()
+        if len(self._interests) <= self._part_count:
+            self.count_changes()
+
+    def _forget_routes(self) -> None:
+        if self._are_routes_known:
+            self._are_routes_known = False
+            for interest in self._interests.values():
+                interest.routes.clear()
+
+    def count_changes(self) -> None:
+        """Count what has changed for a part of the interests; forget the changes counted for all of them."""
+        if not self._uncounted:
+            self._uncounted, self._counting = list(self._interests.values()), self._change_count
+        count = max(1, self._part_count // (1 + len(self.changes) // CHANGES_PER_PART))
+        part, self._uncounted[-count:] = self._uncounted[-count:], []
+        for interest in part:
+            self._count(interest)
+        if not self._uncounted:
+            self.changes = {n: each for n, each in self.changes.items() if n > self._counting}
+
+    def _count(self, interest: InterestView) -> None:
+        for number in range(interest.counted + 1, self._change_count + 1):
+            content, change = self.changes[number]
+            if content is None:
+                interest.exposures = 0
+            elif content.overlaps(interest.filter):
                 interest.exposures += change
-                if interest.exposures in (0, change):
-                    interest.routes.clear()
+        interest.counted = self._change_count
 
     # --- subscriptions ---
 
@@ -268,7 +320,7 @@ class RoutingTables:
         self._enter(entry, interest)
 
     def _new_interest(self, content: Filter, exposures: int) -> InterestView:
-        interest = self._interests[content] = InterestView(content, exposures)
+        interest = self._interests[content] = InterestView(content, exposures, self._change_count)
         self._index.add(interest, content)
         return interest
 
@@ -298,9 +350,8 @@ class RoutingTables:
         return entry
 
     def entries(self) -> Iterator[RouteEntry]:
-        """Yield every entry, hop by hop in the order in which the hops came."""
-        for entries in self._entries.values():
-            yield from entries.values()
+        """Return every entry, hop by hop in the order in which the hops came."""
+        return chain.from_iterable(map(dict.values, self._entries.values()))
 
     @property
     def entry_count(self) -> int:
@@ -363,6 +414,8 @@ class RoutingTables:
 
     def _work_out(self, interest: InterestView, origin: Hops) -> Route:
         targets = exposed = below = 0
+        self._count(interest)
+        self._are_routes_known = True
         for entry in interest.entries.values():
             if entry.hop.bit == origin or entry.closed & origin:
                 continue
@@ -378,6 +431,8 @@ class RoutingTables:
 
     def exposures(self) -> dict[Filter, int]:
         """Return how exposed each filter is that is exposed at all; counting again would take long."""
+        for interest in self._interests.values():
+            self._count(interest)
         exposed = {entry.filter: self._interests[entry.filter].exposures for entry in self.entries()}
         return {content: exposures for content, exposures in exposed.items() if exposures}
 

@@ -36,8 +36,8 @@ FACTOR_LIMIT: Final = 1000.0
 """Far more than any user needs: by then nearly all ranges of numbers are one."""
 
 
-PART_COUNT: Final = 256
-"""Entries that a step looks at, chooses, announces or opens for a new neighbour: each takes up to 0.1 ms."""
+PART_COUNT: Final = 100
+"""Entries that a step looks at, chooses, announces or opens for a new neighbour: each takes up to 0.2 ms."""
 
 
 class RoutingError(ConcordError):

@@ -3,8 +3,10 @@
     python -m harness.benchmarks.newcomers
 
 A broker has so many local subscriptions, and an empty one dials it, or is dialled by it. The new one has
-publishers: one that advertises everything, and some that advertise one symbol each. Every step of both is
-timed in the process's own time, until nothing is on its way any more; then the link is lost.
+publishers: one that advertises everything, and some that advertise one symbol each. Then comes one more
+publisher, and the link is lost. Another new neighbour has publishers of one symbol each first, and gets the
+one of everything later. Every step of both is timed in the process's own time, until nothing is on its way
+any more, without Python's search for cycles of garbage.
 """
 
 import gc
@@ -31,7 +33,7 @@ SIZES: Final = (10_000, 100_000)
 SYMBOLS: Final = 9
 """Publishers of the new neighbour, beside the one of everything."""
 
-ADVERTISED: Final = ("True", *(f"symbol == 'S{number}'" for number in range(SYMBOLS)))
+ONE_EACH: Final = tuple(f"symbol == 'S{number}'" for number in range(SYMBOLS))
 
 
 @frozen
@@ -45,27 +47,30 @@ class NewcomerRow:
     steps: int = shown("steps", ",")
     total_ms: float = shown("all, ms", ",.0f")
     typical_ms: float = shown("99 in 100, ms", ",.0f")
-    longest_ms: float = shown("longest, ms", ",.0f")
+    message_ms: float = shown("message, ms", ",.0f")
+    part_ms: float = shown("part, ms", ",.0f")
     newcomer_longest_ms: float = shown("of the newcomer", ",.0f")
     advertised_ms: float = shown("one more advertisement, ms", ",.0f")
     lost_ms: float = shown("lost link, ms", ",.0f")
+    everything_ms: float = shown("everything later, ms", ",.0f")
 
 
 @define(eq=False)
 class TimedCore:
-    """A core whose steps are timed, each with what it sends."""
+    """A core whose steps are timed, messages and parts apart."""
 
     core: BrokerCore
     link: Hop | None = None
-    times_ms: list[float] = Factory(list)
+    messages_ms: list[float] = Factory(list)
+    parts_ms: list[float] = Factory(list)
     is_unfinished: bool = False
 
-    def step(self, do: Callable[[], object]) -> list[LinkMessage]:
+    def step(self, do: Callable[[], object], times_ms: list[float] | None = None) -> list[LinkMessage]:
         """Take a step; return what it sends to the other broker."""
         begun_ns = process_time_ns()
         do()
         effects = self.core.take()
-        self.times_ms.append((process_time_ns() - begun_ns) / 1e6)
+        (self.messages_ms if times_ms is None else times_ms).append((process_time_ns() - begun_ns) / 1e6)
         self.is_unfinished = effects.is_unfinished
         return [each for hop, messages in effects.outgoing if hop is self.link for each in messages]
 
@@ -76,43 +81,76 @@ class TimedCore:
         for each in messages:
             sent += self.step(partial(self.core.receive, link, (each,)))
         if self.is_unfinished:
-            sent += self.step(self.core.continue_crossing)
+            sent += self.step(self.core.continue_crossing, self.parts_ms)
         return sent
 
+    def longest_ms(self) -> float:
+        """Return what the longest step took, and count anew from here on."""
+        longest = max(*self.messages_ms, *self.parts_ms, 0.0, 0.0)
+        self.messages_ms, self.parts_ms = [], []
+        return longest
 
-def _joined(one: TimedCore, other: TimedCore) -> None:
-    """Let the second dial the first, and everything arrive."""
-    one.link = one.core.open_link(other.core.name, uplink=False)
-    other.link = other.core.open_link(one.core.name, uplink=True)
-    _settle(one, other, one.step(lambda: None), other.step(lambda: None))
 
+@frozen
+class Newcomer:
+    """A new neighbour of the large broker; it `dials`, or is dialled."""
 
-def _settle(one: TimedCore, other: TimedCore, down: list[LinkMessage], up: list[LinkMessage]) -> None:
-    while down or up or one.is_unfinished or other.is_unfinished:
-        up += other.receive(down)
-        down, up = one.receive(up), []
+    large: TimedCore
+    small: TimedCore
+    dials: bool
+
+    def join(self, advertised: Iterable[str]) -> None:
+        """Let the link come up between the large broker and one with these publishers."""
+        for number, text in enumerate(advertised):
+            self.small.core.advertise(f"p{number}", filter_of(text))
+        self.large.link = self.large.core.open_link(self.small.core.name, uplink=not self.dials)
+        self.small.link = self.small.core.open_link(self.large.core.name, uplink=self.dials)
+        self._settle(self.small.step(lambda: None), self.large.step(lambda: None))
+
+    def advertise(self, text: str) -> None:
+        """Let one more publisher come."""
+        self._settle(self.small.step(lambda: self.small.core.advertise("p", filter_of(text))), [])
+
+    def leave(self) -> None:
+        """Let the large broker lose the link, and do all that follows."""
+        link = self.large.link
+        assert link is not None
+        self.large.step(lambda: self.large.core.close_link(link))
+        while self.large.is_unfinished:
+            self.large.receive(())
+
+    def _settle(self, to_large: list[LinkMessage], to_small: list[LinkMessage]) -> None:
+        large, small = self.large, self.small
+        while to_large or to_small or large.is_unfinished or small.is_unfinished:
+            to_small += large.receive(to_large)
+            to_large, to_small = small.receive(to_small), []
 
 
 def measure(mix: Mix, filters: Sequence[Filter], routing: str, *, dials: bool) -> NewcomerRow:
     """Return what the steps of a broker with these subscriptions take, when a new one dials or is dialled."""
-    large, small = (TimedCore(BrokerCore(each, Pairwise, routing=parse(routing))) for each in ("L", "N"))
+    large, first, second = (
+        TimedCore(BrokerCore(each, Pairwise, routing=parse(routing))) for each in ("L", "M", "N")
+    )
     for number, content in enumerate(filters):
         large.core.subscribe(f"s{number}", content, ordered=True)
-    for number, text in enumerate(ADVERTISED):
-        small.core.advertise(f"p{number}", filter_of(text))
     large.core.take()
     gc.collect()
-    gc.freeze()
-    _joined(*((large, small) if dials else (small, large)))
-    times_ms, newcomer_ms = large.times_ms, max(small.times_ms)
-    announced = small.core.counts()["subscriptions"]
-    large.times_ms, small.times_ms = [], []
-    sent = small.step(lambda: small.core.advertise("p", filter_of("symbol == 'S1' and price > 50")))
-    up, down = (sent, []) if dials else ([], sent)
-    _settle(*((large, small) if dials else (small, large)), down, up)
-    advertised_ms, large.times_ms, link = max(large.times_ms), [], large.link
-    assert link is not None
-    large.step(lambda: large.core.close_link(link))
+    gc.disable()
+    newcomer = Newcomer(large, first, dials)
+    newcomer.join(("True", *ONE_EACH))
+    times_ms, message_ms, part_ms = large.messages_ms + large.parts_ms, large.messages_ms, large.parts_ms
+    large.longest_ms()
+    announced, newcomer_ms = first.core.counts()["subscriptions"], first.longest_ms()
+    newcomer.advertise("symbol == 'S1' and price > 50")
+    advertised_ms = large.longest_ms()
+    newcomer.leave()
+    lost_ms = large.longest_ms()
+    newcomer = Newcomer(large, second, dials)
+    newcomer.join(ONE_EACH)
+    large.longest_ms()
+    newcomer.advertise("True")
+    everything_ms = large.longest_ms()
+    gc.enable()
     return NewcomerRow(
         mix.name,
         len(filters),
@@ -121,10 +159,12 @@ def measure(mix: Mix, filters: Sequence[Filter], routing: str, *, dials: bool) -
         len(times_ms),
         sum(times_ms),
         sorted(times_ms)[len(times_ms) * 99 // 100],
-        max(times_ms),
+        max(message_ms),
+        max(part_ms),
         newcomer_ms,
         advertised_ms,
-        large.times_ms[0],
+        lost_ms,
+        everything_ms,
     )
 
 

@@ -42,6 +42,7 @@ _answered = Subscribing.answered
 _edit = Announcements.edit
 _synchronise = Synchronisation.synchronise
 _flood = Synchronisation._flood
+_settle, _go_on = Losses.settle, Losses.go_on
 _synchronisation_done = Synchronisation.done
 
 
@@ -289,6 +290,23 @@ def sends_no_gap_for_a_loss(self: Losses, advertisement: str, content: Filter) -
 def sends_no_gap_for_an_absence(self: Losses, advertisements: Announced, link: Hop) -> None:
     """Send no gap for what was missed of publishers behind a new link."""
     del self, advertisements, link
+
+
+def sends_owed_gaps_late(self: Losses, hops: Hops) -> None:
+    """Send owed gaps in further steps alone, whatever is delivered before."""
+    del self, hops
+
+
+def goes_on_all_the_same(self: Losses) -> None:
+    """Send the next part of the gaps that are owed."""
+    if self._absences:
+        _settle(self, self._absences[0].hops)
+
+
+def forgets_owed_gaps(self: Losses) -> None:
+    """Send one part of the gaps that are owed, and no other."""
+    _go_on(self)
+    self.forget(self.owed)
 
 
 def grants_everybody(self: Attachments, request: AttachRequest, came_by: Hop) -> list[Send]:

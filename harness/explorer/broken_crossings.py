@@ -4,9 +4,12 @@ from broker.core.announcements import Difference
 from broker.core.crossing import Crossings
 from broker.core.hops import Hop
 from broker.core.routing import RoutingState
-from broker.core.subscribing import UNSENT, Neighbour
+from broker.core.subscribing import AGAIN, LOOKING, UNSENT, Neighbour, Subscribing
+from broker.filters import Filter
 
 _choose = Crossings._choose
+_look_through = Crossings.look_through
+_on_their_way = Subscribing.on_their_way
 _hold = Neighbour.hold
 
 
@@ -37,6 +40,17 @@ def withdraws_nothing(self: Neighbour, difference: Difference) -> Difference:
     is_held = self.is_choosing or bool(self.unsent)
     now = _hold(self, difference)
     return Difference() if is_held else now
+
+
+def awaits_no_look(self: Subscribing, link: Hop, content: Filter) -> list[str]:
+    """Let an advertisement wait for what is announced already, not for what is still looked for."""
+    return [each for each in _on_their_way(self, link, content) if each not in {LOOKING, AGAIN}]
+
+
+def looks_once(self: Crossings, link: Hop) -> None:
+    """Look through all entries for the first of several advertisements alone."""
+    if not self._subscribing.neighbours[link].is_looking:
+        _look_through(self, link)
 
 
 def holds_no_flood(self: RoutingState, link: Hop) -> bool:

@@ -152,6 +152,8 @@ MUTANTS: Final[dict[str, Mutant]] = {
         "R9", "crash", Neighbour, "hold", broken_crossings.sends_what_has_gone
     ),
     "crossing-withdraws-nothing": _one("R9", "crash", Neighbour, "hold", broken_crossings.withdraws_nothing),
+    "look-not-awaited": _one("R6", "churn", Subscribing, "on_their_way", broken_crossings.awaits_no_look),
+    "look-not-again": _one("R6", "churn", Crossings, "look_through", broken_crossings.looks_once),
     "crossing-holds-no-flood": _one(
         "gaps",
         "move+leases",
@@ -163,6 +165,15 @@ MUTANTS: Final[dict[str, Mutant]] = {
     "opens-without-asking": _one("R7", "crash", Subscribing, "block", broken.asks_nobody_behind_new_links),
     "untold-loss": _one("gaps", "crash", Losses, "lost", broken.sends_no_gap_for_a_loss),
     "untold-absence": _one("gaps", "healing", Losses, "found", broken.sends_no_gap_for_an_absence),
+    "owed-gap-late": Mutant(
+        "gaps",
+        "crash",
+        (
+            (Losses, "settle", broken.sends_owed_gaps_late),
+            (Losses, "go_on", broken.goes_on_all_the_same),
+        ),
+    ),
+    "owed-gap-forgotten": _one("gaps", "crash", Losses, "go_on", broken.forgets_owed_gaps),
     "lost-uplink-drops": _one("R8", "healing", Pairwise, "uplink_changed", broken_healing.drops_what_waits),
     "dials-the-smallest": _one("healing", "healing", Search, "next", broken_healing.dials_the_smallest),
     "nobody-twice": _one("healing", "healing", Search, "begin_round", broken_healing.tries_nobody_twice),

@@ -34,6 +34,7 @@ class Network:
     attached: list[End] = Factory(list)
     explained: list[WayAnswer] = Factory(list)
     sequences: dict[str, int] = Factory(dict)
+    _unfinished: dict[str, None] = Factory(dict)
 
     @property
     def hops(self) -> dict[End, Hop]:
@@ -107,6 +108,8 @@ class Network:
 
     def collect(self, broker: str) -> None:
         effects = self.cores[broker].take()
+        if effects.is_unfinished:
+            self._unfinished[broker] = None
         for hop, messages in self._links.carry(self._site(broker), effects):
             self.delivered[hop.name].extend(m for m in messages if isinstance(m, Publication))
         self.advertised.extend(effects.advertised)
@@ -126,10 +129,15 @@ class Network:
         return message
 
     def step_any(self) -> bool:
-        """Let one message arrive, over a link of the random source's choice."""
+        """Let one message arrive, over a link that chance chooses; if none is there, let a core go on."""
         ready = [end for end, port in self._ports.items() if port.queue]
         if ready:
             self.step(self.random.choice(ready))
+        elif self._unfinished:
+            broker, _ = self._unfinished.popitem()
+            self.cores[broker].continue_crossing()
+            self.collect(broker)
+            return True
         return bool(ready)
 
     def settle(self) -> None:
