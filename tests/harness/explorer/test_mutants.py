@@ -33,10 +33,11 @@ FIRST_SEEDS = {
     "crossing-forgets-newcomers": 140,
     "crossing-holds-no-flood": 33_091_040,
     "crossing-opens-early": 950,
-    "crossing-sends-what-has-gone": 1240,
-    "crossing-withdraws-nothing": 580,
+    "crossing-sends-what-has-gone": 3340,
+    "crossing-withdraws-nothing": 2480,
     "forgets-who-moved": 190,
     "gap-lost-on-the-way": 30,
+    "grants-everybody": 20,
     "greets-without-end": 60,
     "interest-kept-listed": 70,
     "interest-not-anew": 110,
@@ -74,7 +75,7 @@ FIRST_SEEDS = {
     "unordered-subscription-waits": 600,
     "unsealed-early": 230,
     "unsettled": 190,
-    "untold-crossing": 120,
+    "untold-crossing": 520,
     "withdrawn-page-first": 220,
 }
 """Where the search begins, if it would take seconds from seed 0; `harness.explorer.table` begins there."""
