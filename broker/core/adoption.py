@@ -92,13 +92,17 @@ def hand_over(routing: RoutingState, child: Hop, uplink: Hop) -> ChildRoutes:
 
 
 def _move_entry(routing: RoutingState, entry: RouteEntry, uplink: Hop, *, is_needed: bool) -> None:
-    """Let an entry of the child be one of the uplink, where this side may publish what it wants."""
+    """Let an entry of the child be one of the uplink, where this side may publish what it wants.
+
+    It serves from here on (law 2). A gate of the child's would be that of whoever gets its hop next.
+    """
     tables = routing.tables
     moved = RouteEntry(entry.id, entry.filter, entry.ordered, uplink, is_answered=True)
     if is_needed:
         tables.add_entry(moved)
     tables.remove_entry(entry.hop, entry.id)
     for link, neighbour in routing.subscribing.neighbours.items():
+        neighbour.gates.forget(entry)
         if link is not uplink and neighbour.offered.pop(entry_key(entry), None) is not None:
             neighbour.offered[entry_key(moved)] = moved
 
