@@ -94,7 +94,7 @@ def hand_over(routing: RoutingState, child: Hop, uplink: Hop) -> ChildRoutes:
 def _move_entry(routing: RoutingState, entry: RouteEntry, uplink: Hop, *, is_needed: bool) -> None:
     """Let an entry of the child be one of the uplink, where this side may publish what it wants.
 
-    It serves from here on (law 2). A gate of the child's would be that of whoever gets its hop next.
+    It serves from here on (law 2). A gate that stays would be one of the next link that gets its number.
     """
     tables = routing.tables
     moved = RouteEntry(entry.id, entry.filter, entry.ordered, uplink, is_answered=True)
