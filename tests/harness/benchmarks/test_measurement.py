@@ -3,7 +3,7 @@ import pytest
 from harness.benchmarks.measurement import Target, latency, throughput
 from harness.benchmarks.rounds import BenchmarkScenario, RoundTiming
 
-BRIEF = RoundTiming(repeat=1, warm_up_s=0.1, measure_s=0.2)
+BRIEF = RoundTiming(repeat=1, warm_up_s=0.1, measure_s=0.5)
 
 
 @pytest.mark.parametrize("kind", ["relay", "concord"])
