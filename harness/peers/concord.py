@@ -11,6 +11,7 @@ import attrs
 import trio
 
 from broker import connect
+from broker.form import FORM
 from harness.overlay import start_brokers
 from harness.peers.adapter import PeerClients
 from harness.peers.starting import versions
@@ -40,7 +41,7 @@ class Concord:
 
     def version(self) -> str:
         """Return the installed version."""
-        return versions(package="concord-pubsub")
+        return f"{versions(package='concord-pubsub')} ({FORM})"
 
     async def start(self, nursery: trio.Nursery, count: int, folder: Path) -> list[ServerProcess]:
         """Start a star of brokers, or the workers."""
