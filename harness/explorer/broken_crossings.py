@@ -3,7 +3,6 @@
 from broker.core.announcements import Difference
 from broker.core.crossing import Crossings
 from broker.core.hops import Hop
-from broker.core.routing import RoutingState
 from broker.core.subscribing import AGAIN, LOOKING, UNSENT, Neighbour, Subscribing
 from broker.filters import Filter
 
@@ -51,9 +50,3 @@ def looks_once(self: Crossings, link: Hop) -> None:
     """Look through all entries for the first of several advertisements alone."""
     if not self._subscribing.neighbours[link].is_looking:
         _look_through(self, link)
-
-
-def holds_no_flood(self: RoutingState, link: Hop) -> bool:
-    """Answer a flood while subscriptions still cross the link that it came by."""
-    del self, link
-    return False

@@ -31,7 +31,6 @@ FIRST_SEEDS = {
     "control-overtakes": 900,
     "control-passes-queue": 60,
     "crossing-forgets-newcomers": 140,
-    "crossing-holds-no-flood": 33_091_040,
     "crossing-opens-early": 950,
     "crossing-sends-what-has-gone": 3340,
     "crossing-withdraws-nothing": 2480,
