@@ -74,10 +74,10 @@ bench: $(READY) ## measure matching, throughput and latency, and print a table o
 	@$(BIN)/python -m harness.benchmarks
 
 explore: $(READY) ## let simulated brokers go through many schedules (ORDERING=... ROUTING=... SCHEDULES=... WHOLE=... SEED=... JOBS=...)
-	@for faults in none churn crash healing; do \
+	@for faults in none churn crash healing lift lower move lower+losses move+losses; do \
 	  $(BIN)/concord harness explore --faults $$faults --ordering $(ORDERING) --routing $(ROUTING) --schedules $(SCHEDULES) --seed $(SEED) --jobs $(JOBS) || exit 1; \
 	done
-	@for faults in none churn crash restart loss hostile; do \
+	@for faults in none churn crash move lift restart loss roam hostile; do \
 	  $(BIN)/concord harness explore --whole --faults $$faults --ordering $(ORDERING) --routing $(ROUTING) --schedules $(WHOLE) --seed $(SEED) --jobs $(JOBS) || exit 1; \
 	done
 

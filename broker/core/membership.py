@@ -78,6 +78,11 @@ class Directory:
         self._send_news(self.roster.attached_to(uplink.name))
         self._send_everything(uplink)
 
+    def root_of(self, identities: frozenset[str]) -> None:
+        """Take it that these are all brokers of the tree whose root is this one."""
+        if (own := self.roster.own) is not None and own.uplink:
+            self._send_news(self.roster.root_of(frozenset(map(name_of, identities))))
+
     def learn(self, message: Whereabouts, link: Hop) -> None:
         """Forward the new locations of a neighbour's message, and correct wrong ones of this broker."""
         self._send_news(self.roster.learn(message.places), but=link)
@@ -447,5 +452,7 @@ class Membership:
     def _announce_brokers(self, before: frozenset[str]) -> None:
         """Announce to the uplink what has changed since these were below."""
         uplink, now = self.attachments.uplink, self.attachments.brokers
-        if uplink is not None and now != before:
+        if uplink is None:
+            self._directory.root_of(now)
+        elif now != before:
             self._send_now(uplink, BrokersChanged(now - before, before - now))

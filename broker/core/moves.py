@@ -12,6 +12,7 @@ Laws.
 """
 
 from collections.abc import Callable
+from itertools import takewhile
 from typing import Final
 
 from attrs import Factory, define
@@ -146,10 +147,13 @@ class MoveRequests:
             self._go_on(message)
 
     def _go_on(self, message: MoveAsked) -> None:
-        """Take the next step towards the new uplink, or detach and dial it."""
+        """Take the next step towards the new uplink, or detach and dial it.
+
+        Meanwhile that one may have moved below this broker.
+        """
         destination = self._next(message)
-        if destination is None:
-            self._over("refused", f"{self._name} knows no way to {message.uplink} any more")
+        if destination is None or self._membership.is_below(message.uplink):
+            self._over("refused", self._objection(message.uplink, message.method))
             return
         self.begun.append(destination)
         if not self._attempts:
@@ -157,9 +161,12 @@ class MoveRequests:
             self._answer(message, "begun", f"{self._name} {how} {destination.uplink}", more=True)
 
     def next_step(self, uplink: str) -> str:
-        """Return the next uplink on the way: another child of the uplink, or the broker above it, or ""."""
+        """Return the next uplink on the way: another child of the uplink, or the broker above it, or "".
+
+        A way through this broker is one of yesterday, when it was above the other: see `Roster`, law 5.
+        """
         parent, *above = self._roster.ancestors(self._name) or [""]
-        way = [uplink, *self._roster.ancestors(uplink)]
+        way = list(takewhile(self._name.__ne__, [uplink, *self._roster.ancestors(uplink)]))
         following = way[way.index(parent) - 1] if parent in way[1:] else "".join(above[:1])
         is_way = following not in self._left and self._roster.address_of(following)
         return following if is_way else ""

@@ -11,9 +11,11 @@ Laws.
    cannot be dialled costs an attempt now and then, and a few bytes.
 4. A broker's uplink is the last one it was attached to. So a child of a lost root still knows its siblings
    and its ancestors, nearest first.
+5. A root has none any more once that one, or one known to be above that, is below it. So in one tree the
+   known uplinks form no ring, and whoever follows them ends at the root.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Final
 
 from attrs import define, evolve, field, frozen
@@ -30,7 +32,8 @@ VERSION_MAX: Final = 2**62
 class Location:
     """One broker's location. Of two locations of one broker the one with the larger version counts.
 
-    `address` is "" if no broker can dial it, `uplink` the name of the last broker it was attached to, or "".
+    `address` is "" if no broker can dial it, `uplink` the name of the last broker it was attached to, or ""
+    (laws 4 and 5).
     """
 
     name: str
@@ -67,6 +70,13 @@ class Roster:
         """Set the uplink of this broker."""
         own = self.own
         return () if own is None else self._set_own(evolve(own, uplink=uplink))
+
+    def root_of(self, below: Collection[str]) -> Locations:
+        """Forget the last uplink if these brokers, which are below this one, a root, are above it (law 5)."""
+        own = self.own
+        if own is None or not any(name in below for name in self.ancestors(self.name)):
+            return ()
+        return self._set_own(evolve(own, uplink=""))
 
     def _set_own(self, location: Location) -> Locations:
         own = self.own

@@ -120,7 +120,8 @@ class Search:
 
     def _beyond_configured(self, roster: Roster) -> Iterator[tuple[str, str]]:
         is_far = self.round % FAR_EVERY == 0
-        is_searching = self.round < FAR_EVERY and bool(roster.uplink_of(self.name))
+        had_uplink = self.moves > 0 or bool(roster.uplink_of(self.name))
+        is_searching = self.round < FAR_EVERY and had_uplink
         if is_far or is_searching:
             yield from ((name, "above the lost uplink") for name in roster.ancestors(self.name))
             yield from (

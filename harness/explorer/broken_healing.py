@@ -1,10 +1,11 @@
 """One law of healing broken per function: each leaves survivors apart, or loses events."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from broker.core.hops import Hop
 from broker.core.membership import Directory
 from broker.healing import Candidate, Roster, Search
+from broker.healing.roster import Locations
 from broker.messages import Whereabouts
 from ordering.interface import Emission, Hops
 from ordering.pairwise import Pairwise
@@ -64,6 +65,12 @@ def forgets_with_the_link(self: Directory, link: Hop) -> None:
     self._informed.pop(link, None)
     own = self.roster.own
     self.roster.places = {} if own is None else {own.name: own}
+
+
+def remains_below(self: Roster, below: Collection[str]) -> Locations:
+    """Announce, as a root, the uplink that it had, even if that has come below it."""
+    del self, below
+    return ()
 
 
 def drops_what_waits(self: Pairwise, uplink: Hops) -> Sequence[Emission]:

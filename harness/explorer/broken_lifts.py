@@ -32,6 +32,7 @@ _send_held = Rises._send_held
 _take_over = adoption.take_over
 _offer_handed_over = Subscribing.offer_handed_over
 _over = MoveRequests._over
+_next_step = MoveRequests.next_step
 
 
 # --- the child ---
@@ -245,6 +246,11 @@ def remembers_what_it_left(self: MoveRequests, state: str, text: str) -> None:
     left = self._left
     _over(self, state, text)
     self._left = self._left or left
+
+
+def goes_to_itself(self: MoveRequests, uplink: str) -> str:
+    """Go on towards a broker that seems to be below this one: the next one on the way there is this one."""
+    return self._name if self._name in self._roster.ancestors(uplink) else _next_step(self, uplink)
 
 
 def drops_nothing(self: Pairwise, hop: Hops, is_old: Callable[[object], bool]) -> Sequence[Emission]:

@@ -34,7 +34,7 @@ from broker.core.steps import StepParts
 from broker.core.subscribing import Neighbour, Subscribing
 from broker.core.synchronisation import Synchronisation
 from broker.core.tables import RoutingTables
-from broker.healing import Search
+from broker.healing import Roster, Search
 from broker.replay import Playback, Positions
 from broker.replay.retention import Cursor
 from broker.routing.grouped import Grouped
@@ -177,6 +177,7 @@ MUTANTS: Final[dict[str, Mutant]] = {
         "healing", "healing", Search, "_beyond_configured", broken_healing.waits_for_larger_names
     ),
     "stale-above": _one("healing", "healing", Search, "candidates", broken_healing.believes_itself_below),
+    "root-remains-below": _one("healing", "healing", Roster, "root_of", broken_healing.remains_below),
     "news-not-told-on": _one("healing", "healing", Directory, "learn", broken_healing.passes_nothing_on),
     "silent-attachment": _one(
         "healing", "healing", Directory, "attached", broken_healing.says_nothing_when_attached
@@ -328,6 +329,7 @@ MUTANTS: Final[dict[str, Mutant]] = {
     ),
     "steps-given-up-wait": _one("moves", "lower", MoveSteps, "drop_waiting", broken_lifts.lets_all_wait),
     "move-not-again": _one("moves", "lift", MoveRequests, "_over", broken_lifts.remembers_what_it_left),
+    "move-to-itself": _one("moves", "lower", MoveRequests, "next_step", broken_lifts.goes_to_itself),
     "lower-joins-early": _one("moves", "lower", Rises, "ready", broken_lowers.sends_at_the_switch),
     "lower-keeps-nothing": _one("moves", "lower", Pairwise, "keep_for", broken_lowers.keeps_nothing),
     "lower-keeps-acknowledged": _one(

@@ -22,6 +22,9 @@ LEASES: Final = "+leases"
 CLOCKS: Final = "+clocks"
 """The suffix of faults: all clocks differ, and subscriptions ask for what is published from now on."""
 
+LOSSES_TOO: Final = "+losses"
+"""The suffix of faults: brokers and connections are lost as well, in the middle of what else happens."""
+
 MEMORY: Final = "+memory"
 """The suffix of faults: brokers renew and sweep, and the state of ordering plugins changes by itself, or what
 brokers have for their own clients."""
@@ -32,6 +35,8 @@ FAULTS: Final = (
         for leases in ("", LEASES)
         for faults in ("none", "churn", "crash", "healing", "move", "lift", "lower")
     ),
+    f"move{LOSSES_TOO}",
+    f"lower{LOSSES_TOO}",
     f"churn{CLOCKS}",
     f"crash{CLOCKS}",
     f"churn{MEMORY}",
@@ -140,7 +145,7 @@ REPLAYING: Final = 0.25
 
 def draw(random: Random, faults: str, brokers: tuple[int, int]) -> Knobs:
     """Draw the knobs of one schedule, of a tree with this least and most brokers."""
-    regimes = REGIMES[faults.partition("+")[0]]
+    regimes = REGIMES.get(faults) or REGIMES[faults.partition("+")[0]]
     knobs = regimes[int(random.random() * len(regimes))](random, brokers)
     if not faults.endswith(LEASES):
         return knobs
@@ -451,6 +456,22 @@ def _moved_and_lost(random: Random, brokers: tuple[int, int]) -> Knobs:
     return evolve(base(random, brokers), move=random.choice((0.05, 0.15, 0.3)), steps=0.8)
 
 
+def _lowered_and_lost(random: Random, brokers: tuple[int, int]) -> Knobs:
+    """The same where much is pending below a broker that is not the root."""
+    knobs = random.choice((_lowered, _lowered_changing))(random, brokers)
+    lost = random.choice((_losing, _breaking, _breaking, _returning))(random, brokers)
+    return evolve(
+        knobs,
+        heal=lost.heal,
+        lose=lost.lose,
+        losses=lost.losses,
+        preferences=lost.preferences,
+        cut=lost.cut,
+        cuts=lost.cuts,
+        restart=lost.restart,
+    )
+
+
 Regime = Callable[[Random, tuple[int, int]], Knobs]
 REGIMES: Final[dict[str, tuple[Regime, ...]]] = {
     "none": (_calm,),
@@ -460,6 +481,8 @@ REGIMES: Final[dict[str, tuple[Regime, ...]]] = {
     "move": (_moved, _moved, _moved_and_lost),
     "lift": (_lifted, _lifted_changing),
     "lower": (_lowered, _lowered_changing, _directed_lower),
+    f"move{LOSSES_TOO}": (_moved_and_lost,),
+    f"lower{LOSSES_TOO}": (_lowered_and_lost,),
 }
 """The regimes a campaign with these faults draws from, each as often as it is listed."""
 

@@ -151,17 +151,26 @@ def _wrong_local_entries(world: World) -> list[tuple[str, str]]:
 
 
 def _wayless(world: World) -> list[tuple[str, str]]:
-    """Return what brokers of one tree cannot be moved to step by step, although they know all addresses."""
+    """Return what brokers of one tree cannot be moved to step by step, although they know all addresses.
+
+    The next step to a broker leads to the one behind the uplink, on the way there.
+    """
     if sum(site.core.uplink is None for site in world.sites.values()) != 1:
         return []
-    return [
-        ("wayless", f"{site.name} knows no way to {other.name}: {site.core.roster!r}")
-        for site in world.sites.values()
-        if (uplink := site.core.uplink) is not None
-        if all(map(site.core.roster.address_of, world.sites))
-        for other in sites_beyond(site, uplink)
-        if other.name != uplink.name and not site.core.moves.next_step(other.name)
-    ]
+    wrong = []
+    for site in world.sites.values():
+        uplink = site.core.uplink
+        if uplink is None or not all(map(site.core.roster.address_of, world.sites)):
+            continue
+        parent = site.outgoing[uplink].site
+        for hop in parent.core.neighbours.values():
+            if (following := parent.outgoing[hop].site) is site:
+                continue
+            for other in sites_beyond(parent, hop):
+                if (step := site.core.moves.next_step(other.name)) != following.name:
+                    text = f"{site.name} would go to {step or 'nobody'} and not to {following.name}"
+                    wrong.append(("wayless", f"{text}, for {other.name}: {site.core.roster!r}"))
+    return wrong
 
 
 def _listed(routes: list[RouteFilter]) -> list[str]:

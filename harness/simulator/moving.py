@@ -24,6 +24,7 @@ def move(world: "World", name: str, uplink: str, method: str = "path", asker: st
 
 def leave(world: "World", site: Site, destination: Destination) -> None:
     """Let a broker leave its uplink, and dial another broker; or dial it beside the uplink."""
+    assert destination.uplink != site.name, f"{site.name} dials itself"
     if destination.is_step and destination.attempts:
         world.retries[site] = destination
         return

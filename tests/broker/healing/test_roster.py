@@ -79,6 +79,18 @@ def test_a_ring_of_last_uplinks_has_an_end() -> None:
     assert roster.ancestors("A") == ["B"]
 
 
+def test_a_root_forgets_an_uplink_that_is_below_it_or_below_which_that_is() -> None:
+    roster = Roster("B2")
+    roster.reached_at("b2:1")
+    roster.attached_to("B1")
+    roster.learn([Location("B1", 1, "b1:1", "B3")])
+
+    assert roster.root_of({"B4"}) == ()
+    assert roster.root_of({"B4", "B3"}) == (Location("B2", 3, "b2:1", ""),)
+    assert roster.ancestors("B2") == []
+    assert roster.root_of({"B4", "B3"}) == ()
+
+
 def test_fellows_are_the_other_children_of_the_last_uplink() -> None:
     roster = roster_of("D", A="", B="A", C="A", E="C")
     assert roster.fellows("D") == []
