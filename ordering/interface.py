@@ -358,6 +358,10 @@ class Lifting(Protocol):
         """
         ...
 
+    def has_passed(self, child: Hops, sibling: Hops, wants: Callable[[object], bool]) -> bool:
+        """Return whether something from the sibling is pending that the child wants, but not when it came."""
+        ...
+
     def redirect(self, child: Hops, sibling: Hops) -> Sequence[Emission]:
         """Let the sibling pass on what is pending for a child, and to it alone."""
         ...

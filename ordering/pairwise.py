@@ -24,7 +24,8 @@ Laws.
 8. While a sibling is about to become a child, all that climbs is kept for it, with a request, and dropped
    when it is acknowledged: the sibling has it from above, in the step of that acknowledgement.
 9. When a child is lowered below its sibling, what is pending for the two goes to the sibling, each item for
-   those for whom it was pending.
+   those for whom it was pending. It is not lowered while the sibling keeps something for it that it did not
+   want yet when that came here: others' items may have come to it since (`has_passed`).
 10. An audit makes everything here follow from the items and from the broker's links again. If items await
     the uplink, it asks: the answer comes in its place behind all acknowledgements of earlier requests (R5).
     So with the answer those that were asked for before await nothing more, and the others await one each.
@@ -318,6 +319,14 @@ class Pairwise:
         """Give a child what comes from its sibling in one step with the acknowledgement; 0 ends that."""
         self._child, self._sibling = child, sibling
         self._older = list(self._pending) if child else []
+
+    def has_passed(self, child: Hops, sibling: Hops, wants: Callable[[object], bool]) -> bool:
+        """Return whether something from the sibling is pending that the child wants, but not when it came."""
+        return any(
+            part.requester & sibling and not part.targets & child and wants(part.item)
+            for pending in self._pending
+            for part in pending.parts()
+        )
 
     def redirect(self, child: Hops, sibling: Hops) -> Sequence[Emission]:
         """Let a sibling get what is pending for a child, but not what came from there (law 9)."""

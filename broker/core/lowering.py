@@ -193,7 +193,7 @@ class Lowers:
         if (lowering.number, lowering.child) != (message.number, link) or lowering.is_switched:
             return
         steps, sibling = self._steps, lowering.sibling
-        if not self._is_quiet(link, sibling):
+        if not self._is_quiet(link, sibling) or self._has_passed(link, sibling):
             self._refuse(lowering, "routes change")
             return
         lowering.is_switched = True
@@ -219,6 +219,17 @@ class Lowers:
                 for each in steps.plugin.blocked()
             )
         )
+
+    def _has_passed(self, child: Hop, sibling: Hop) -> bool:
+        """Return whether the child has come to want something since that came from its sibling."""
+        route = self._steps.routing.tables.route
+
+        def wants(item: object) -> bool:
+            if not isinstance(item, Publication):
+                return False
+            return route(item.attributes, sibling.bit).targets & child.bit != 0
+
+        return self._steps.ordering.has_passed(child.bit, sibling.bit, wants)
 
     def _refuse(self, lowering: Lowering, text: str) -> None:
         """Let the child and its sibling go on as before."""

@@ -9,6 +9,8 @@ Laws.
 1. One move of a broker goes on at a time; further ones wait in their order, and their askers are notified.
 2. A move is over when the broker is attached again, wherever that is. One that it cannot begin is refused.
 3. An answer is sent when the broker is attached: so it reaches the asker through the tree as it is then.
+4. What comes for a broker that has just left this side of a link, or come to it, goes back by that link: the
+   news of it is before that on the way.
 """
 
 from collections.abc import Callable
@@ -71,24 +73,20 @@ class MoveRequests:
         """Make the request of a local client."""
         self.asked(MoveAsked(question, self._name, broker, uplink, method))
 
-    def asked(self, message: MoveAsked, link: Hop | None = None) -> None:
+    def asked(self, message: MoveAsked, _: Hop | None = None) -> None:
         """Pass a request on, or take it if it is for this broker."""
         if message.broker == self._name:
             self._take(message)
-            return
-        towards = self._membership.towards(message.broker)
-        if towards is None or towards is link:
-            self._end(message, "unknown", f"no broker of this overlay is called {message.broker}")
-        else:
+        elif (towards := self._membership.towards(message.broker)) is not None:
             self._send(towards, message)
+        else:
+            self._end(message, "unknown", f"no broker of this overlay is called {message.broker}")
 
-    def answered(self, message: MoveAnswer, link: Hop | None = None) -> None:
+    def answered(self, message: MoveAnswer, _: Hop | None = None) -> None:
         """Pass an answer on, or hand it to the client that asked; one that leads nowhere is dropped."""
         if message.asker == self._name:
             self.answers.append(WayAnswer(message.question, message.lines, message.more))
-            return
-        towards = self._membership.towards(message.asker)
-        if towards is not None and towards is not link:
+        elif (towards := self._membership.towards(message.asker)) is not None:
             self._send(towards, message)
 
     def _answer(self, message: MoveAsked, state: str, text: str, *, more: bool) -> None:

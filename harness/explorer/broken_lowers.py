@@ -41,6 +41,14 @@ def keeps_nothing(self: Pairwise, link: Hops) -> Sequence[Emission]:
     return ()
 
 
+def looks_at_nothing_kept(
+    self: Pairwise, child: Hops, sibling: Hops, wants: Callable[[object], bool]
+) -> bool:
+    """Lower a child although it has come to want what the sibling keeps for it."""
+    del self, child, sibling, wants
+    return False
+
+
 class _Lasting(int):
     """A set of hops that is taken out of nothing."""
 

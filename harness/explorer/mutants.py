@@ -335,13 +335,23 @@ MUTANTS: Final[dict[str, Mutant]] = {
     "lower-keeps-acknowledged": _one(
         "moves", "lower", Pairwise, "keep_for", broken_lowers.keeps_what_is_acknowledged
     ),
+    "lower-wanted-too-late": _one(
+        "moves", "lower", Pairwise, "has_passed", broken_lowers.looks_at_nothing_kept, "covering+simple"
+    ),
     "lower-own-side-passes": _one(
         "moves", "lower", Pairwise, "_in_step", broken_lowers.own_side_passes, "covering+simple"
     ),
     "lower-not-above": _one("moves", "lower", Pairwise, "keep_wanted", broken_lowers.orders_nothing_above),
     "lower-torn": _one("moves", "move", Lowers, "sibling_lost", broken_lowers.goes_on_when_torn),
     "lower-older-passes": _one("moves", "lower", Lowers, "poll", broken_lowers.waits_for_nothing_older),
-    "lower-two-steps": _one("moves", "lower", Pairwise, "acknowledge_with", broken_lowers.acknowledges_apart),
+    "lower-two-steps": Mutant(
+        "moves",
+        "lower",
+        (
+            (Pairwise, "acknowledge_with", broken_lowers.acknowledges_apart),
+            (Pairwise, "has_passed", broken_lowers.looks_at_nothing_kept),
+        ),
+    ),
     "lower-pending-dropped": _one(
         "moves", "lower", Pairwise, "redirect", broken_lowers.drops_what_is_pending
     ),

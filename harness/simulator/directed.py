@@ -101,6 +101,13 @@ publish P4 b / settle B2 B3 B4
 """
 """Lowerings. P4's event is pending at B2 for B3 when B4 is lowered. It comes from B4, and may not return."""
 
+WANTED_TOO_LATE: Final = f"""{_FORK}
+subscribe S1 B1 a / subscribe S2 B2 a / advertise P2 B2 a / advertise P3 B3 a / drain / begin
+move B4 B3 path B4 / deliver B4>B3 1 / deliver B3>B2 1 / deliver B2<B3 1 / publish P3 a / deliver B3>B2 2
+subscribe S4 B4 a / deliver B4>B2 1 / publish P2 a / deliver B2<B4 3 / deliver B4>B2 9
+"""
+"""Lowerings. P3's event is pending at B2, and B3 keeps it for B4, which wants it only now and has P2's."""
+
 _CHAIN: Final = """
 start B1 / reach B1 / start B2 / reach B2 B1 / dial B2 B1 / start B3 / reach B3 B2 / dial B3 B2
 start B4 / reach B4 B3 / drain / dial B4 B3 / drain
@@ -139,6 +146,7 @@ DIRECTED: Final[dict[str, tuple[tuple[Action, ...], ...]]] = {
                 OLDER_THAN_THE_LIFT,
                 WITHDRAWN_ON_THE_WAY,
                 GIVEN_UP_WHILE_IT_WAITS,
+                WANTED_TOO_LATE,
             ),
         )
     ),
