@@ -118,7 +118,6 @@ class BrokerCore:
             self.leases,
             self._synchronisation,
             self._membership,
-            self._directory,
             self.replays,
             (self.moves, self.steps, self._step_parts),
         ) | {WayAsked: self._way_asked, WayAnswer: self._way_answered}

@@ -37,7 +37,7 @@ from attrs import Factory, define
 from broker.core.announcements import Difference
 from broker.core.barrier import Barrier
 from broker.core.hops import Hop
-from broker.core.subscribing import AGAIN, BLOCKED, LOOKING, UNSENT, Neighbour, Subscribing
+from broker.core.subscribing import AGAIN, BLOCKED, LOOKING, UNCROSSED, UNSENT, Neighbour, Subscribing
 from broker.core.tables import RouteEntry, RoutingTables, entry_key, route_filter_of
 
 
@@ -88,6 +88,8 @@ class Crossings:
         neighbour.is_new = neighbour.has_moved = is_new
         neighbour.unseen = list(self._tables.entries())[::-1]
         neighbour.gates.asked(UNSENT)
+        if is_new and not self._subscribing.strategy.is_exact:
+            neighbour.gates.asked(UNCROSSED)
         self._subscribing.flood(link)
         self._take_part(link)
 
@@ -154,6 +156,8 @@ class Crossings:
         for entry in part:
             if gates.is_closed(entry):
                 self._subscribing.wait(neighbour, entry)
+                if neighbour.is_new and entry.hop.is_link and entry.is_answered:
+                    gates.wait(entry, UNCROSSED)
             if gates.released(entry, UNSENT):
                 self._subscribing.open_gate(entry, link)
         return len(part)
@@ -164,7 +168,7 @@ class Crossings:
         gates.answered(UNSENT)
         subscribing.passed += self._barrier.route_replaced(BLOCKED, link, gates.unanswered())
         if neighbour.is_new:
-            neighbour.crossing = set(gates.requests())
+            neighbour.crossing = set(gates.requests()) - {UNCROSSED}
             subscribing.note_crossed(link, neighbour)
         self._look_again(link, neighbour)
 

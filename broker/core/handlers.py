@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from broker.core.leases import Leases
-from broker.core.membership import Directory, Membership
+from broker.core.membership import Membership
 from broker.core.moves import MoveRequests
 from broker.core.replays import Replays
 from broker.core.routing import RoutingState
@@ -62,7 +62,6 @@ def handlers_of(  # noqa: PLR0913, PLR0917 - one per part
     leases: Leases,
     synchronisation: Synchronisation,
     membership: Membership,
-    directory: Directory,
     replays: Replays,
     moving: tuple[MoveRequests, MoveSteps, StepParts],
 ) -> dict[type, Callable[..., None]]:
@@ -88,7 +87,7 @@ def handlers_of(  # noqa: PLR0913, PLR0917 - one per part
         AttachAnswer: membership.answered,
         AttachDone: membership.done,
         BrokersChanged: membership.brokers_changed,
-        Whereabouts: directory.learn,
+        Whereabouts: membership.learn,
         MoveAsked: moves.asked,
         MoveAnswer: moves.answered,
         StepQueued: parts.rises.queued,

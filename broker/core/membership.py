@@ -273,7 +273,7 @@ class Membership:
             case RouteIds() if newcomer.is_uplink or self.attachments.granted_to(link):
                 newcomer.compare(message)
             case Whereabouts() if newcomer.is_uplink:
-                self._directory.learn(message, link)
+                self.learn(message, link)
             case Synchronise() if newcomer.state is Joining.READY:
                 newcomer.enter(Joining.HOLDING)
                 newcomer.defer(message)
@@ -456,3 +456,9 @@ class Membership:
             self._directory.root_of(now)
         elif now != before:
             self._send_now(uplink, BrokersChanged(now - before, before - now))
+
+    def learn(self, message: Whereabouts, link: Hop) -> None:
+        """Take locations; for a root, what was above its last uplink may turn out to be below it."""
+        self._directory.learn(message, link)
+        if self.attachments.uplink is None:
+            self._directory.root_of(self.attachments.brokers)

@@ -11,6 +11,9 @@ Laws.
 4. No gate that is open is closed by a replacement (law 3 of `broker.core.gates`).
 5. A difference that does not fit into one page is several requests, each with a number and acknowledged by
    itself. Withdrawn subscriptions come behind all added ones, so that they serve on until those do.
+6. What a neighbour announced counts as served from its acknowledgement on, and so does what it covers there,
+   which may have begun since. If it has to cross a new link afterwards, it is served through that only when
+   everything has crossed: in the step in which the neighbour gets its gap (`broker.core.losses`).
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -38,6 +41,9 @@ from broker.routing.strategy import RouteFilter, Strategy
 
 UNSENT: Final = 0
 """The number of the request that is sent when a new link has synchronised."""
+
+UNCROSSED: Final = -1
+"""The number of what an entry of a neighbour waits for that counts as served while it crosses a new link."""
 
 BLOCKED: Final = ""
 """The id that such a request adds: the real ones are not known yet."""
@@ -464,9 +470,11 @@ class Subscribing:
             self.note_crossed(link, neighbour)
 
     def note_crossed(self, link: Hop, neighbour: Neighbour) -> None:
-        """Record that a new link serves all that counts as served: one route may cover another."""
+        """Record that a new link serves all that counts as served, from this step on (law 6)."""
         if not neighbour.crossing and not self.strategy.is_exact:
             self.crossed.append(link)
+            for entry in neighbour.gates.answered(UNCROSSED)[1]:
+                self.open_gate(entry, link)
 
     def open_gate(self, entry: RouteEntry, link: Hop) -> None:
         """Open a gate, and acknowledge the entry if it was the last one."""
