@@ -88,7 +88,7 @@ class Crossings:
         neighbour.is_new = neighbour.has_moved = is_new
         neighbour.unseen = list(self._tables.entries())[::-1]
         neighbour.gates.asked(UNSENT)
-        if is_new and not self._subscribing.strategy.is_exact:
+        if is_new and not self._subscribing.strategy.is_exact:  # One route may cover another.
             neighbour.gates.asked(UNCROSSED)
         self._subscribing.flood(link)
         self._take_part(link)
@@ -153,10 +153,11 @@ class Crossings:
         self._tables.synchronising.discard(link)
         gates, neighbour.is_blocking = neighbour.gates, False
         part = gates.waiting_for(UNSENT, count)
+        neighbours_last = UNCROSSED in gates.requests()
         for entry in part:
             if gates.is_closed(entry):
                 self._subscribing.wait(neighbour, entry)
-                if neighbour.is_new and entry.hop.is_link and entry.is_answered:
+                if neighbours_last and entry.hop.is_link and entry.is_answered:
                     gates.wait(entry, UNCROSSED)
             if gates.released(entry, UNSENT):
                 self._subscribing.open_gate(entry, link)
