@@ -27,6 +27,8 @@ but a part of all entries is *looked through* in each step.
 
 6. An advertisement waits until all entries have been looked through that were there when it came. If it came
    while others were looked through for, that is another time through all of them.
+7. The gate of a neighbour's entry that counts as served already opens with the last one (law 6 of
+   `broker.core.subscribing`).
 """
 
 from itertools import islice
