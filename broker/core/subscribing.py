@@ -11,9 +11,8 @@ Laws.
 4. No gate that is open is closed by a replacement (law 3 of `broker.core.gates`).
 5. A difference that does not fit into one page is several requests, each with a number and acknowledged by
    itself. Withdrawn subscriptions come behind all added ones, so that they serve on until those do.
-6. What a neighbour announced counts as served from its acknowledgement on, and so does what it covers there,
-   which may have begun since. If it has to cross a new link afterwards, it is served through that only when
-   everything has crossed: in the step in which the neighbour gets its gap (`broker.core.losses`).
+6. What a neighbour announced counts as served once acknowledged, and so does what it covers there, which may
+   have begun since. It is served through a new link when all has crossed that, in the step of its gap.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -40,10 +39,8 @@ from broker.routing.flooding import EVERYTHING
 from broker.routing.strategy import RouteFilter, Strategy
 
 UNSENT: Final = 0
-"""The number of the request that is sent when a new link has synchronised."""
-
 UNCROSSED: Final = -1
-"""The number of what an entry of a neighbour waits for that counts as served while it crosses a new link."""
+"""What entries wait for at a new link: a request that is sent later; that all has crossed it (law 6)."""
 
 BLOCKED: Final = ""
 """The id that such a request adds: the real ones are not known yet."""

@@ -12,7 +12,7 @@ Laws.
 4. A broker's uplink is the last one it was attached to. So a child of a lost root still knows its siblings
    and its ancestors, nearest first.
 5. A root has none any more once that one, or one known to be above that, is below it. So in one tree the
-   known uplinks form no ring, and whoever follows them ends at the root.
+   known uplinks form no ring, and all ways up end at the root.
 """
 
 from collections.abc import Collection, Iterable

@@ -18,7 +18,7 @@ from broker.core.steps import StepParts
 from broker.core.subscribing import Subscribing
 from broker.core.tables import RouteEntry
 from broker.messages import LinkMessage, Publication
-from broker.move_messages import Lifted, LiftReady, StepGranted, StepRefused, Switched
+from broker.move_messages import Lifted, LiftReady, MoveAnswer, StepGranted, StepRefused, Switched
 from broker.routing.strategy import RouteFilter
 from ordering.interface import Emission, Hops
 from ordering.pairwise import Pairwise
@@ -33,6 +33,7 @@ _take_over = adoption.take_over
 _offer_handed_over = Subscribing.offer_handed_over
 _over = MoveRequests._over
 _next_step = MoveRequests.next_step
+_answered = MoveRequests.answered
 
 
 # --- the child ---
@@ -251,6 +252,12 @@ def remembers_what_it_left(self: MoveRequests, state: str, text: str) -> None:
 def goes_to_itself(self: MoveRequests, uplink: str) -> str:
     """Go on towards a broker that seems to be below this one: the next one on the way there is this one."""
     return self._name if self._name in self._roster.ancestors(uplink) else _next_step(self, uplink)
+
+
+def sends_nothing_back(self: MoveRequests, message: MoveAnswer, link: Hop | None = None) -> None:
+    """Drop an answer that meets the news of a switch."""
+    if self._membership.towards(message.asker) is not link or message.asker == self._name:
+        _answered(self, message)
 
 
 def drops_nothing(self: Pairwise, hop: Hops, is_old: Callable[[object], bool]) -> Sequence[Emission]:

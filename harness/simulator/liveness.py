@@ -64,6 +64,7 @@ def wrong_at_rest(world: World) -> list[tuple[str, str]]:
         *_wrong_local_entries(world),
         *_wrong_interest(world),
         *_wayless(world),
+        *_unanswered(world),
     ]
 
 
@@ -171,6 +172,14 @@ def _wayless(world: World) -> list[tuple[str, str]]:
                     text = f"{site.name} would go to {step or 'nobody'} and not to {following.name}"
                     wrong.append(("wayless", f"{text}, for {other.name}: {site.core.roster!r}"))
     return wrong
+
+
+def _unanswered(world: World) -> list[tuple[str, str]]:
+    """Return the moves of which the asker has not learnt once how they ended: what is lost takes it along."""
+    if world.has_losses or world.leasing.corruptions:
+        return []
+    ends = world.moves.items()
+    return [("stuck", f"{question} has ended {count} times") for question, count in ends if count != 1]
 
 
 def _listed(routes: list[RouteFilter]) -> list[str]:

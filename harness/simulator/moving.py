@@ -1,10 +1,12 @@
 """Moves of simulated brokers, as the shell carries them out: by detaching, or by steps."""
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from broker.core import Destination, Hop
 from broker.core.stepping import Rise
 from broker.healing import Candidate
+from broker.messages import WayAnswer
 from harness.simulator.network import Site
 
 if TYPE_CHECKING:
@@ -16,10 +18,18 @@ def move(world: "World", name: str, uplink: str, method: str = "path", asker: st
     site = world.sites.get(asker or name)
     if site is None:
         return False
-    world.moves += 1
-    site.core.move(f"move {world.moves}", name, uplink, method)
+    question = f"move {len(world.moves) + 1}"
+    world.moves[question] = 0
+    site.core.move(question, name, uplink, method)
     world.collect(site)
     return True
+
+
+def answered(world: "World", pages: Iterable[WayAnswer]) -> None:
+    """Note which moves have ended; a client that asks for one waits for that."""
+    for page in pages:
+        if page.question in world.moves and not page.more:
+            world.moves[page.question] += 1
 
 
 def leave(world: "World", site: Site, destination: Destination) -> None:

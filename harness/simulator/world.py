@@ -140,7 +140,7 @@ class World:
     after: After | None = None
     owing: Owing = field(init=False)
     has_losses: bool = False
-    moves: int = 0
+    moves: dict[str, int] = Factory(dict)  # How often each has ended, as its asker learnt.
     retries: dict[Site, Destination] = Factory(dict)
     steps: int = 0
     needless: list[str] = Factory(list)
@@ -522,6 +522,7 @@ class World:
             self._take_deliveries(hop.name, messages)
         self._note_progress(effects)
         replays.go_on(self, effects.replaying)
+        moving.answered(self, effects.explained)
         self._note_links(site, effects)
         if effects.is_unfinished:
             if site.crossing is None:
@@ -529,9 +530,8 @@ class World:
             self.network.ready.add(site.crossing)
 
     def _note_progress(self, effects: CoreEffects) -> None:
-        for name in effects.advertised:
-            if name in self.publishers:
-                self.publishers[name].is_ready = True
+        for name in self.publishers.keys() & effects.advertised:
+            self.publishers[name].is_ready = True
         for name in effects.subscribed:
             if name in self.record.streams:  # Memory may have invented it.
                 self._acknowledged(name)
