@@ -3,10 +3,11 @@
 from broker.core.announcements import Difference
 from broker.core.crossing import Crossings
 from broker.core.hops import Hop
-from broker.core.subscribing import AGAIN, LOOKING, UNSENT, Neighbour, Subscribing
+from broker.core.subscribing import AGAIN, LOOKING, UNCROSSED, UNSENT, Neighbour, Subscribing
 from broker.filters import Filter
 
 _choose = Crossings._choose
+_open = Crossings._open
 _look_through = Crossings.look_through
 _on_their_way = Subscribing.on_their_way
 _hold = Neighbour.hold
@@ -18,6 +19,14 @@ def opens_when_chosen(self: Crossings, link: Hop, neighbour: Neighbour, count: i
     for entry in neighbour.gates.waiting_for(UNSENT, len(neighbour.offered)):
         if neighbour.gates.released(entry, UNSENT):
             self._subscribing.open_gate(entry, link)
+    return taken
+
+
+def serves_neighbours_early(self: Crossings, link: Hop, neighbour: Neighbour, count: int) -> int:
+    """Serve neighbours before they get their gaps."""
+    taken = _open(self, link, neighbour, count)
+    for entry in neighbour.gates.answered(UNCROSSED)[1]:
+        self._subscribing.open_gate(entry, link)
     return taken
 
 

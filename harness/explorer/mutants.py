@@ -145,6 +145,9 @@ MUTANTS: Final[dict[str, Mutant]] = {
         ),
     ),
     "crossing-opens-early": _one("R7", "crash", Crossings, "_choose", broken_crossings.opens_when_chosen),
+    "crossing-serves-early": _one(
+        "gaps", "crash", Crossings, "_open", broken_crossings.serves_neighbours_early, "covering+simple"
+    ),
     "crossing-forgets-newcomers": _one(
         "R9", "crash", Crossings, "_offer", broken_crossings.forgets_newcomers
     ),
