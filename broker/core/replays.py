@@ -19,7 +19,7 @@ Laws.
 5. One input looks at a limited number of publications, however many questions are open.
 6. Of one link no more than `QUESTIONS_MAX` questions are open at a time. One beyond that is answered at once:
    nothing comes, and it is not whole. So nothing of it has to be remembered here.
-7. A question does not cross a link that is still synchronising (R9). A broker that joins by it may have been
+7. A question crosses no new link before subscriptions have (R9). A broker that joins by it may have been
    asked before, and what it has published since may be the effect of a publication that is live for the
    asker.
 8. The time to find a question does not grow with their number.
@@ -314,8 +314,7 @@ class Replays:
 
     def _settled_links(self) -> list[Hop]:
         """Return the links to ask: a joining broker may have seen what is live for the asker (law 7)."""
-        synchronising = self._routing.tables.synchronising
-        return [link for link in self._routing.links.values() if link not in synchronising]
+        return [link for link in self._routing.links.values() if not self._routing.is_joining(link)]
 
     def _ask(
         self, message: ReplayAsked, asker: Hop | None, others: list[Hop], position: CachePosition

@@ -114,6 +114,12 @@ class RoutingState:
         self.crossings.begin(link, is_new=True)
         self._report()
 
+    def is_joining(self, link: Hop) -> bool:
+        """Return whether a link synchronises, or subscriptions still cross it because it is new."""
+        neighbour = self.subscribing.neighbours[link]
+        is_crossing = neighbour.is_new and neighbour.is_crossing
+        return is_crossing or bool(neighbour.crossing) or link in self.tables.synchronising
+
     def is_crossing(self, link: Hop) -> bool:
         """Return whether this link is to learn more in later steps."""
         return self.subscribing.neighbours[link].is_crossing
