@@ -328,7 +328,7 @@ class Lifting(Protocol):
 
     @property
     def is_ordered_above(self) -> bool:
-        """Whether nothing is pending any more that was when `order_above` was called."""
+        """Whether nothing is pending, or to be acknowledged, that was when `order_above` was called."""
         ...
 
     def adopt(self, child: Hops, parent: Hops, wants: Callable[[object], bool]) -> None:

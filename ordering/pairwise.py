@@ -19,8 +19,9 @@ Laws.
    the rest, as if each event had been kept alone.
 7. While a child is about to move to the broker above, or has just come from there, the uplink orders all that
    it gets: whatever it wants from below climbs with a request, unordered events and such that nobody above
-   wants included. When it comes from above, its publishers' events may still be pending there for others
-   here: until they have come, all that climbs waits for the uplink's answer.
+   wants included. It moves when all requests of before are answered, for it has had those events already.
+   When it comes from above, its publishers' events may still be pending there for others here: until they
+   have come, all that climbs waits for the uplink's answer.
 8. While a sibling is about to become a child, all that climbs is kept for it, with a request, and dropped
    when it is acknowledged: the sibling has it from above, in the step of that acknowledgement.
 9. When a child is lowered below its sibling, what is pending for the two goes to the sibling, each item for
@@ -265,14 +266,18 @@ class Pairwise:
 
     def order_above(self, child: Hops) -> None:
         """Send up, with a request, whatever a child wants from below (law 7); 0 ends that."""
-        self._above, self._older = child, list(self._pending) if child else []
+        self._above, self._older = child, self._unfinished() if child else []
 
     @property
     def is_ordered_above(self) -> bool:
-        """Whether nothing is pending any more that was when `order_above` was called."""
-        pending = set(map(id, self._pending))
-        self._older = [each for each in self._older if id(each) in pending]
+        """Whether nothing is unfinished any more that was when `order_above` was called."""
+        unfinished = set(map(id, self._unfinished()))
+        self._older = [each for each in self._older if id(each) in unfinished]
         return not self._older
+
+    def _unfinished(self) -> list[_Pending]:
+        """Return what is pending, or still to be acknowledged for targets that have gone."""
+        return [*self._pending, *self._awaiting]
 
     def adopt(self, child: Hops, parent: Hops, wants: Callable[[object], bool]) -> None:
         """Add a child to the targets of all that is pending for its parent and that it wants."""
@@ -318,7 +323,7 @@ class Pairwise:
     def acknowledge_with(self, child: Hops, sibling: Hops) -> None:
         """Give a child what comes from its sibling in one step with the acknowledgement; 0 ends that."""
         self._child, self._sibling = child, sibling
-        self._older = list(self._pending) if child else []
+        self._older = self._unfinished() if child else []
 
     def has_passed(self, child: Hops, sibling: Hops, wants: Callable[[object], bool]) -> bool:
         """Return whether something from the sibling is pending that the child wants, but not when it came."""

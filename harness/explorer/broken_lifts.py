@@ -21,7 +21,7 @@ from broker.messages import LinkMessage, Publication
 from broker.move_messages import Lifted, LiftReady, MoveAnswer, StepGranted, StepRefused, Switched
 from broker.routing.strategy import RouteFilter
 from ordering.interface import Emission, Hops
-from ordering.pairwise import Pairwise
+from ordering.pairwise import Pairwise, _Pending
 
 _asked = StepParts.asked
 _arrive = Rises.arrive
@@ -237,6 +237,11 @@ def takes_old_answers(self: Rises, message: LinkMessage, rising: Rising) -> None
     if isinstance(message, StepRefused):
         message = StepRefused(rising.number, message.text)
     _arrive(self, message, rising)
+
+
+def forgets_open_requests(self: Pairwise) -> list[_Pending]:
+    """Let a child go up while requests are open that were made for others."""
+    return self._pending
 
 
 # --- whole moves ---

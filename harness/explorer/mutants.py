@@ -332,6 +332,7 @@ MUTANTS: Final[dict[str, Mutant]] = {
     ),
     "steps-given-up-wait": _one("moves", "lower", MoveSteps, "drop_waiting", broken_lifts.lets_all_wait),
     "move-not-again": _one("moves", "lift", MoveRequests, "_over", broken_lifts.remembers_what_it_left),
+    "lift-requests-open": _one("moves", "lower", Pairwise, "_unfinished", broken_lifts.forgets_open_requests),
     "move-unanswered": _one("moves", "lift", MoveRequests, "answered", broken_lifts.sends_nothing_back),
     "move-to-itself": _one("moves", "lower", MoveRequests, "next_step", broken_lifts.goes_to_itself),
     "lower-joins-early": _one("moves", "lower", Rises, "ready", broken_lowers.sends_at_the_switch),

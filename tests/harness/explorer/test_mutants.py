@@ -86,6 +86,7 @@ FIRST_SEEDS = {
 
 SHOWN = {
     "crossing-serves-early": "crossing-serves-neighbours-last",
+    "lift-requests-open": "move-two-siblings-up",
     "lower-grant-unanswered": "move-granted-to-nobody",
 }
 """Scenarios of rules that chance meets once in ten thousand schedules, or more rarely."""
