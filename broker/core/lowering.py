@@ -39,7 +39,7 @@ from broker.core.attachment import name_of
 from broker.core.effects import ProtocolError
 from broker.core.hops import Hop
 from broker.core.stepping import BROKEN, LEASES, LinkEnded, Lowering, MoveSteps, Outgoing, Taking
-from broker.messages import LinkMessage, Publication
+from broker.messages import LinkMessage, Publication, PublishersLost
 from broker.move_messages import (
     Joined,
     Lift,
@@ -151,6 +151,9 @@ class Lowers:
                 steps.carry_out(steps.ordering.keep_for(0))
                 steps.send(steps.uplink, LowerCancelled(link.name, taking.number, _GONE))
         elif link is steps.uplink and taking.is_parent:
+            # What the child's publishers published before may have been pending there.
+            for content in steps.routing.tables.advertisements(taking.link).distinct():
+                steps.routing.publishers_lost(PublishersLost(content), taking.link)
             self._join(taking)
         elif link is steps.uplink:
             steps.present = None

@@ -41,6 +41,14 @@ def keeps_nothing(self: Pairwise, link: Hops) -> Sequence[Emission]:
     return ()
 
 
+def notifies_nobody_of_the_loss(self: Lowers, taking: Taking, link: Hop) -> None:
+    """Send no gap for what the child's side had published when the parent is lost behind the switch."""
+    if link is self._steps.uplink and taking.is_parent:
+        self._join(taking)
+    else:
+        _sibling_lost(self, taking, link)
+
+
 def looks_at_nothing_kept(
     self: Pairwise, child: Hops, sibling: Hops, wants: Callable[[object], bool]
 ) -> bool:

@@ -340,6 +340,9 @@ MUTANTS: Final[dict[str, Mutant]] = {
     "lower-keeps-acknowledged": _one(
         "moves", "lower", Pairwise, "keep_for", broken_lowers.keeps_what_is_acknowledged
     ),
+    "lower-loss-untold": _one(
+        "gaps", "lower+losses", Lowers, "sibling_lost", broken_lowers.notifies_nobody_of_the_loss
+    ),
     "lower-wanted-too-late": _one(
         "moves", "lower", Pairwise, "has_passed", broken_lowers.looks_at_nothing_kept, "covering+simple"
     ),

@@ -95,13 +95,17 @@ def excuse(world: "World", one: Site, other: Site) -> None:
     world.owing.link_lost(one, other)
     for site in world.sites.values():
         rising, uplink = site.core.steps.rising, site.core.uplink
-        if site.core.steps.beside is None or rising is None or uplink not in site.outgoing:
+        if rising is None or uplink not in site.outgoing:
             continue
         parent = site.outgoing[uplink].site
-        ends = {parent}
-        if (
-            rising.state is Rise.LIFTED and rising.link in site.outgoing
-        ):  # The parent may have switched already.
-            ends.add(site.outgoing[rising.link].site)
+        if rising.state is Rise.LOWERED:  # What its side has published may be pending above its new parent.
+            above = parent.outgoing.get(parent.core.uplink) if parent.core.uplink is not None else None
+            ends = {parent} if above is not None and {parent, above.site} == {one, other} else set()
+        else:
+            ends = {parent}
+            if (
+                rising.state is Rise.LIFTED and rising.link in site.outgoing
+            ):  # The parent may have switched already.
+                ends.add(site.outgoing[rising.link].site)
         if ends & {one, other}:
             world.owing.link_lost(site, parent)

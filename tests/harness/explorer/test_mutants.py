@@ -88,6 +88,7 @@ SHOWN = {
     "crossing-serves-early": "crossing-serves-neighbours-last",
     "lift-requests-open": "move-two-siblings-up",
     "lower-grant-unanswered": "move-granted-to-nobody",
+    "lower-loss-untold": "move-down-and-the-parent-is-lost",
 }
 """Scenarios of rules that chance meets once in ten thousand schedules, or more rarely."""
 
