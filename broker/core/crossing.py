@@ -27,7 +27,7 @@ but a part of all entries is *looked through* in each step.
 
 6. An advertisement waits until all entries have been looked through that were there when it came. If it came
    while others were looked through for, that is another time through all of them.
-7. The gate of a neighbour's entry that counts as served already opens with the last one (law 6 of
+7. The gates of neighbours' entries open with the last one, at a new link (law 6 of
    `broker.core.subscribing`).
 """
 
@@ -155,12 +155,9 @@ class Crossings:
         self._tables.synchronising.discard(link)
         gates, neighbour.is_blocking = neighbour.gates, False
         part = gates.waiting_for(UNSENT, count)
-        neighbours_last = UNCROSSED in gates.requests()
         for entry in part:
             if gates.is_closed(entry):
                 self._subscribing.wait(neighbour, entry)
-                if neighbours_last and entry.hop.is_link and entry.is_answered:
-                    gates.wait(entry, UNCROSSED)
             if gates.released(entry, UNSENT):
                 self._subscribing.open_gate(entry, link)
         return len(part)

@@ -82,6 +82,10 @@ class Gates:
         """Return the request that added this id, if the neighbour has not acknowledged it."""
         return self._unanswered.get(announced)
 
+    def is_pending(self, number: int) -> bool:
+        """Return whether this request is not over."""
+        return number in self._requests
+
     def has_moved(self, announced: str) -> bool:
         """Return whether this id is pending, and covers a subscription that has moved."""
         number = self._unanswered.get(announced)

@@ -11,8 +11,8 @@ Laws.
 4. No gate that is open is closed by a replacement (law 3 of `broker.core.gates`).
 5. A difference that does not fit into one page is several requests, each with a number and acknowledged by
    itself. Withdrawn subscriptions come behind all added ones, so that they serve on until those do.
-6. What a neighbour announced counts as served once acknowledged, and so does what it covers there, which may
-   have begun since. It is served through a new link when all has crossed that, in the step of its gap.
+6. What a neighbour announces covers entries there that count as served, and may have begun since. While a new
+   link is crossed, it waits until all has crossed that: it is served in the step of its gap.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -309,12 +309,13 @@ class Subscribing:
 
     def wait(self, neighbour: Neighbour, entry: RouteEntry) -> list[str]:
         """Let the gate wait for an announcement that covers the entry; return it, if none is acknowledged."""
+        if entry.hop.is_link and neighbour.gates.is_pending(UNCROSSED):
+            neighbour.gates.wait(entry, UNCROSSED)
         if neighbour.gates.are_answered:
             return []
         standing = neighbour.announced.covers_of(route_filter_of(entry))
         requests = [neighbour.gates.request_of(each) for each in standing]
-        first = requests[0] if requests else None
-        if first is None or None in requests:
+        if not requests or (first := requests[0]) is None or None in requests:
             return []
         neighbour.gates.wait(entry, first)
         return standing[:1]

@@ -4,12 +4,14 @@ from broker.core.announcements import Difference
 from broker.core.crossing import Crossings
 from broker.core.hops import Hop
 from broker.core.subscribing import AGAIN, LOOKING, UNCROSSED, UNSENT, Neighbour, Subscribing
+from broker.core.tables import RouteEntry
 from broker.filters import Filter
 
 _choose = Crossings._choose
 _open = Crossings._open
 _look_through = Crossings.look_through
 _on_their_way = Subscribing.on_their_way
+_wait = Subscribing.wait
 _hold = Neighbour.hold
 
 
@@ -28,6 +30,14 @@ def serves_neighbours_early(self: Crossings, link: Hop, neighbour: Neighbour, co
     for entry in neighbour.gates.answered(UNCROSSED)[1]:
         self._subscribing.open_gate(entry, link)
     return taken
+
+
+def serves_what_is_asked_early(self: Subscribing, neighbour: Neighbour, entry: RouteEntry) -> list[str]:
+    """Let only what neighbours have had acknowledged wait for its gap."""
+    waited_for = _wait(self, neighbour, entry)
+    if not entry.is_answered and neighbour.gates.is_pending(UNCROSSED):
+        neighbour.gates.released(entry, UNCROSSED)
+    return waited_for
 
 
 def forgets_newcomers(self: Crossings, link: Hop, neighbour: Neighbour, count: int) -> int:

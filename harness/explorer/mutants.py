@@ -148,6 +148,9 @@ MUTANTS: Final[dict[str, Mutant]] = {
     "crossing-serves-early": _one(
         "gaps", "crash", Crossings, "_open", broken_crossings.serves_neighbours_early, "covering+simple"
     ),
+    "crossing-serves-what-is-asked": _one(
+        "gaps", "crash", Subscribing, "wait", broken_crossings.serves_what_is_asked_early, "covering+simple"
+    ),
     "crossing-forgets-newcomers": _one(
         "R9", "crash", Crossings, "_offer", broken_crossings.forgets_newcomers
     ),

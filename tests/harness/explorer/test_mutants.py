@@ -86,6 +86,7 @@ FIRST_SEEDS = {
 
 SHOWN = {
     "crossing-serves-early": "crossing-serves-neighbours-last",
+    "crossing-serves-what-is-asked": "crossing-serves-what-is-asked-last",
     "lift-requests-open": "move-two-siblings-up",
     "lower-grant-unanswered": "move-granted-to-nobody",
     "lower-loss-untold": "move-down-and-the-parent-is-lost",
