@@ -1,9 +1,11 @@
-"""How the whole suite is run: which examples Hypothesis looks at, and which tests never run side by side.
+"""How the whole suite is run: which examples Hypothesis looks at, which tests never run side by side, and who
+gives way to whom.
 
 `make test` looks at the same examples every time and on every machine, so that it fails because of what was
 changed and not because of what was drawn or how busy the machine is. `make search` draws others each time.
 """
 
+import os
 from typing import Final
 
 import pytest
@@ -24,6 +26,7 @@ __all__ = [
     "TakingTurns",
     "pytest_configure",
     "pytest_runtest_call",
+    "pytest_runtest_protocol",
     "pytest_runtest_setup",
     "pytest_runtest_teardown",
     "pytest_timeout_cancel_timer",
@@ -83,15 +86,36 @@ settings.register_profile("search", deadline=None, print_blob=True)
 settings.load_profile("steady")
 
 
+MACHINE: Final = "machine"
+SPARK: Final = "spark"
+
+NICENESS: Final = 10
+
+
+def _scope_of(nodeid: str) -> str:
+    if nodeid.startswith(WITH_SPARK):
+        return SPARK
+    return MACHINE if nodeid.startswith(ONE_BY_ONE) else nodeid
+
+
 class TakingTurns(LoadScopeScheduling):  # type: ignore[misc]  # its module has no types
     """What has the same scope goes to the same worker; a test that only computes is a scope of its own."""
 
     def _split_scope(self, nodeid: str) -> str:
-        if nodeid.startswith(WITH_SPARK):
-            return "spark"
-        return "machine" if nodeid.startswith(ONE_BY_ONE) else nodeid
+        return _scope_of(nodeid)
 
 
 # The mark `xdist_group` works by renaming tests, which pytest 9.2 does not let it do: it is ignored there.
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> TakingTurns:
     return TakingTurns(config, log)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item) -> None:
+    """Let a worker give way to the one that takes turns with the machine: that one is the last to be done.
+
+    It is given all of those at once, before anything else, so no other worker ever has to be that fast.
+    """
+    is_worker = "PYTEST_XDIST_WORKER" in os.environ
+    if is_worker and _scope_of(item.nodeid) != MACHINE and os.nice(0) < NICENESS:
+        os.nice(NICENESS)
