@@ -38,7 +38,7 @@ from broker.core.stepping import (
     Parting,
     Receiving,
 )
-from broker.messages import LinkMessage, Publication
+from broker.messages import LinkMessage, Publication, PublishersLost
 from broker.move_messages import (
     Lift,
     LiftAsked,
@@ -128,6 +128,16 @@ class Lifts:
         has_parted = isinstance(parting, Parting) and parting.routes is not None
         return has_parted and isinstance(message, LEASES) and link is self._steps.uplink
 
+    def publishers_lost(self, message: PublishersLost, link: Hop) -> None:
+        """Send gaps; one from the uplink goes to a child that is lifted as well, as events do."""
+        self._steps.routing.publishers_lost(message, link)
+        match self._steps.present:
+            case Parting(child=child, is_lost=False) as parting if parting.routes is not None:
+                if link is self._steps.uplink:
+                    self._steps.send(child, message)
+            case _:
+                pass
+
     def switched(self, message: Switched, parting: Parting) -> None:
         """Pass Switched on, behind all that is for the child."""
         steps = self._steps
@@ -184,8 +194,8 @@ class Lifts:
     def lifted(self, message: Lifted, link: Hop) -> None:
         """Switch: the child is one of this broker from here on."""
         steps = self._steps
-        if message.child in steps.routing.links:
-            raise ProtocolError(f"{link.name} lifted {message.child}, which is a neighbour")
+        if message.child == link.name:
+            raise ProtocolError(f"{link.name} lifted itself")
         routes, receiving = steps.collected(link), steps.present
         new = None
         if isinstance(receiving, Receiving) and (receiving.link.name, receiving.number, receiving.parent) == (

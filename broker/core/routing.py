@@ -77,6 +77,8 @@ class RoutingState:
     subscribing: Subscribing = field(init=False)
     crossings: Crossings = field(init=False)
     advertised: list[str] = field(factory=list, init=False)
+    gap_count: int = field(default=0, init=False)
+    """How many gaps neighbours have been sent."""
     remains: list[object] = field(factory=list, init=False)
     """What was known of lost neighbours: to free the memory of very many objects takes long as well."""
 
@@ -220,6 +222,7 @@ class RoutingState:
 
         A gap from the uplink goes at once, as what comes after it does (R1).
         """
+        self.gap_count += 1
         is_from_uplink = self.tables.is_uplink(link)
         self.losses.missing(message.filter, is_from_uplink=is_from_uplink)
         send = self._send_now if is_from_uplink else self._send

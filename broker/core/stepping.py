@@ -156,6 +156,8 @@ class Taking:
 
     number: int
     link: Hop
+    gap_count: int
+    """How many gaps neighbours had been sent before."""
     is_parent: bool = False
     """Whether the child is one of this broker already."""
 
@@ -285,7 +287,7 @@ class MoveSteps:
         """Return whether nothing goes on that a step would tear apart."""
         return not (
             len(self.synchronisation)
-            or self.routing.tables.synchronising
+            or any(map(self.routing.is_joining, self.routing.links.values()))
             or self.routing.crossings.unfinished
             or len(self.membership.attachments)
             or len(self.replays)
@@ -362,20 +364,23 @@ class MoveSteps:
         return self._parts.pop(link, None) or ChildRoutes()
 
     def link_of(self, name: str, link: Hop | None) -> Hop:
-        """Return the link to a child that is taken over; one without a link is lost at once (R8)."""
+        """Return the link to a child that is taken over; one without a link is lost at once (R8).
+
+        That child may have come again already, by a link of its own name.
+        """
         if link is None:
-            link = self.homeless = self.hops.open(name, is_link=True)
+            link = self.homeless = self.hops.open(f"{name} (lost)", is_link=True)
         return link
 
-    def adopt(self, child: Hop, parent: Hop, routes: ChildRoutes) -> None:
+    def adopt(self, child: Hop, parent: Hop, routes: ChildRoutes, *, is_torn: bool = False) -> None:
         """Take a child of a neighbour as one of this broker.
 
-        If something goes on that a step would tear apart, it is lost at once (R8).
+        If something goes on that a step would tear apart, or the step is torn, it is lost at once (R8).
         """
         self.membership.take_over(child, parent, routes.brokers)
         is_calm = self.is_calm()
         take_over(self.routing, child, parent, routes)
         if child is not self.homeless:
             self.news.append(ChildTaken(child))
-            if not is_calm:
+            if is_torn or not is_calm:
                 self.news.append(LinkEnded(child, BROKEN))

@@ -8,6 +8,7 @@ from broker.core.advertising import Advertising
 from broker.core.announcements import Difference
 from broker.core.barrier import Barrier
 from broker.core.broker import BrokerCore
+from broker.core.effects import ProtocolError
 from broker.core.hops import Hop
 from broker.core.lifting import Lifts
 from broker.core.moves import MoveRequests
@@ -17,7 +18,7 @@ from broker.core.stepping import Asking, MoveSteps, Outgoing, Parting, Receiving
 from broker.core.steps import StepParts
 from broker.core.subscribing import Subscribing
 from broker.core.tables import RouteEntry
-from broker.messages import LinkMessage, Publication
+from broker.messages import LinkMessage, Publication, PublishersLost
 from broker.move_messages import Lifted, LiftReady, MoveAnswer, StepGranted, StepRefused, Switched
 from broker.routing.strategy import RouteFilter
 from ordering.interface import Emission, Hops
@@ -263,6 +264,18 @@ def sends_nothing_back(self: MoveRequests, message: MoveAnswer, link: Hop | None
     """Drop an answer that meets the news of a switch."""
     if self._membership.towards(message.asker) is not link or message.asker == self._name:
         _answered(self, message)
+
+
+def keeps_gaps_from_above(self: Lifts, message: PublishersLost, link: Hop) -> None:
+    """Pass no gap from above on to a child that is lifted."""
+    self._steps.routing.publishers_lost(message, link)
+
+
+def knows_nobody_who_came_back(self: Lifts, message: Lifted, link: Hop) -> None:
+    """Take it for an error that a child has come by itself before the news of its lift."""
+    if message.child in self._steps.routing.links:
+        raise ProtocolError(f"{link.name} lifted {message.child}, which is a neighbour")
+    _lifted(self, message, link)
 
 
 def drops_nothing(self: Pairwise, hop: Hops, is_old: Callable[[object], bool]) -> Sequence[Emission]:

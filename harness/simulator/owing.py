@@ -56,6 +56,10 @@ class Owing:
         if other not in self._links.get(one, ()):
             return
         del self._links[one][other], self._links[other][one]
+        self._excuse()
+
+    def _excuse(self) -> None:
+        """Excuse what is in flight and has lost its path."""
         self._reached.clear()
         for number, origin in enumerate(self._origins, self._first_in_flight):
             published = self._record.publications[number]
@@ -64,14 +68,15 @@ class Owing:
     def moved(self, child: Site, parent: Site, above: Site) -> None:
         """Note that a link has taken the place of another one, and that nothing is lost by that.
 
-        The new one was at rest if its upper end was.
+        The new one was at rest if its upper end was. What is in flight and has no path at rest any more is
+        excused: it may go over links that have come since.
         """
         if parent not in self._links.get(child, ()):
             return
         del self._links[child][parent], self._links[parent][child]
         if above in self._links:
             self._links[child][above] = self._links[above][child] = None
-        self._reached.clear()
+        self._excuse()
 
     def _is_owed(self, number: int, origin: Site, name: str) -> bool:
         is_delivered = bool(self._record.streams[name].seen >> number & 1)

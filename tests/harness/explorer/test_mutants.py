@@ -50,6 +50,7 @@ FIRST_SEEDS = {
     "lease-announced-again": 240,
     "lease-behind-credit": 420,
     "lease-untold-here": 450,
+    "lift-knows-nobody-who-came-back": 101_000_310,
     "lift-leases-overtaken": 810,
     "lift-no-drain": 400,
     "lift-parent-forgotten": 9_011_900,
@@ -87,7 +88,9 @@ FIRST_SEEDS = {
 SHOWN = {
     "crossing-serves-early": "crossing-serves-neighbours-last",
     "crossing-serves-what-is-asked": "crossing-serves-what-is-asked-last",
+    "lift-gap-kept": "move-up-and-a-gap-comes-late",
     "lift-requests-open": "move-two-siblings-up",
+    "lower-gap-unnoticed": "move-down-and-a-gap-comes-late",
     "lower-grant-unanswered": "move-granted-to-nobody",
     "lower-loss-untold": "move-down-and-the-parent-is-lost",
 }
