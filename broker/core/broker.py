@@ -490,6 +490,8 @@ class BrokerCore:
     def take(self) -> CoreEffects:
         """Return the effects that became due since the last call."""
         routing, replays, moves = self._routing, self.replays, self.moves
+        if routing.crossed:
+            self._synchronisation.tell_crossed()
         subscribed = routing.subscribing.subscribed
         if subscribed:
             subscribed = replays.opened(subscribed)

@@ -71,7 +71,7 @@ def handlers_of(  # noqa: PLR0913, PLR0917 - one per part
         AdvertisementAdded: routing.add_advertisement,
         AdvertisementAcknowledged: routing.acknowledge_advertisement,
         AdvertisementWithdrawn: lambda m, link: routing.withdraw_advertisement(m.id, link, is_lost=m.is_lost),
-        PublishersLost: parts.lifts.publishers_lost,
+        PublishersLost: routing.publishers_lost,
         SubscriptionAdded: routing.add_subscriptions,
         SubscriptionsReplaced: routing.add_subscriptions,
         SubscriptionAcknowledged: routing.acknowledge_subscriptions,

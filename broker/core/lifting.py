@@ -38,7 +38,7 @@ from broker.core.stepping import (
     Parting,
     Receiving,
 )
-from broker.messages import LinkMessage, Publication, PublishersLost
+from broker.messages import LinkMessage, Publication
 from broker.move_messages import (
     Lift,
     LiftAsked,
@@ -127,16 +127,6 @@ class Lifts:
         parting = self._steps.present
         has_parted = isinstance(parting, Parting) and parting.routes is not None
         return has_parted and isinstance(message, LEASES) and link is self._steps.uplink
-
-    def publishers_lost(self, message: PublishersLost, link: Hop) -> None:
-        """Send gaps; one from the uplink goes to a child that is lifted as well, as events do."""
-        self._steps.routing.publishers_lost(message, link)
-        match self._steps.present:
-            case Parting(child=child, is_lost=False) as parting if parting.routes is not None:
-                if link is self._steps.uplink:
-                    self._steps.send(child, message)
-            case _:
-                pass
 
     def switched(self, message: Switched, parting: Parting) -> None:
         """Pass Switched on, behind all that is for the child."""

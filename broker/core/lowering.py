@@ -93,7 +93,7 @@ class Lowers:
             # The question may have gone to a new uplink, which keeps itself free for nobody.
             steps.send(link, LowerCancelled(message.child, message.number, text or _GONE))
             return
-        steps.present = Taking(message.number, child, steps.routing.gap_count)
+        steps.present = Taking(message.number, child)
         steps.carry_out(steps.ordering.keep_for(child.bit))
         steps.send(link, LowerPrepared(message.child, message.number))
 
@@ -114,21 +114,18 @@ class Lowers:
         if link is not steps.membership.attachments.uplink:
             raise ProtocolError(f"{link.name} lowered {message.child}, and is not the uplink")
         routes, taking = steps.collected(link), steps.present
-        new, is_torn = None, False
+        new = None
         if isinstance(taking, Taking) and (taking.link.name, taking.number) == (
             message.child,
             message.number,
         ):
             new, taking.is_parent = taking.link, True
-            is_torn = (
-                taking.gap_count < steps.routing.gap_count
-            )  # The parent may not have passed it on in time.
         child = steps.link_of(message.child, new)
         steps.send(link, LowerTaken(message.child, message.number))
         steps.carry_out(steps.plugin.link_attached(child.bit))
         if new is not None:
             steps.ordering.keep_wanted(child.bit, routes.wants_item)
-        steps.adopt(child, link, routes, is_torn=is_torn)
+        steps.adopt(child, link, routes)
 
     def settled(self, message: LowerSettled, link: Hop) -> None:
         """Let the child send: all that was pending above has come (law 3)."""

@@ -19,9 +19,9 @@ Laws.
 5. One input looks at a limited number of publications, however many questions are open.
 6. Of one link no more than `QUESTIONS_MAX` questions are open at a time. One beyond that is answered at once:
    nothing comes, and it is not whole. So nothing of it has to be remembered here.
-7. A question crosses no new link before subscriptions have (R9). A broker that joins by it may have been
-   asked before, and what it has published since may be the effect of a publication that is live for the
-   asker.
+7. A question crosses no new link before subscriptions have (R9), and none by a link behind which not
+   everybody has had the gap of that: it may have been asked before. A broker that joins may have been asked
+   before, too, and what it has published since may be the effect of a publication that is live for the asker.
 8. The time to find a question does not grow with their number.
 9. Whatever is cached anywhere from the moment on in which the subscription was made is asked for, by marks
    and by no clock (`broker.replay.positions`).
@@ -309,12 +309,12 @@ class Replays:
             # It has come round another way, because a broker moves: what is cached here is sent once.
             others = []
         else:
-            others = [other for other in self._settled_links() if other is not link]
+            others = [other for other in self._settled_links(link) if other is not link]
         self._ask(message, link, others, self.positions.at(message.position))
 
-    def _settled_links(self) -> list[Hop]:
+    def _settled_links(self, asker: Hop | None = None) -> list[Hop]:
         """Return the links to ask: a joining broker may have seen what is live for the asker (law 7)."""
-        return [link for link in self._routing.links.values() if not self._routing.is_joining(link)]
+        return [link for link in self._routing.links.values() if not self._routing.is_joining(link, asker)]
 
     def _ask(
         self, message: ReplayAsked, asker: Hop | None, others: list[Hop], position: CachePosition

@@ -77,8 +77,8 @@ class RoutingState:
     subscribing: Subscribing = field(init=False)
     crossings: Crossings = field(init=False)
     advertised: list[str] = field(factory=list, init=False)
-    gap_count: int = field(default=0, init=False)
-    """How many gaps neighbours have been sent."""
+    crossed: list[Hop] = field(factory=list, init=False)
+    """New links that all has crossed, which nobody else has been told."""
     remains: list[object] = field(factory=list, init=False)
     """What was known of lost neighbours: to free the memory of very many objects takes long as well."""
 
@@ -116,10 +116,13 @@ class RoutingState:
         self.crossings.begin(link, is_new=True)
         self._report()
 
-    def is_joining(self, link: Hop) -> bool:
-        """Return whether a link synchronises, or subscriptions still cross it because it is new."""
+    def is_joining(self, link: Hop, asker: Hop | None = None) -> bool:
+        """Return whether a link synchronises, or subscriptions still cross it because it is new.
+
+        Somebody behind the asker, if there is one, may not know yet that it does no more.
+        """
         neighbour = self.subscribing.neighbours[link]
-        is_crossing = neighbour.is_new and neighbour.is_crossing
+        is_crossing = (neighbour.is_new and neighbour.is_crossing) or asker in neighbour.untold
         return is_crossing or bool(neighbour.crossing) or link in self.tables.synchronising
 
     def is_crossing(self, link: Hop) -> bool:
@@ -186,6 +189,7 @@ class RoutingState:
         """Acknowledge the advertisements whose barriers are passed, and send gaps that a new link needs."""
         also, self.subscribing.passed = self.subscribing.passed, []
         crossed, self.subscribing.crossed = self.subscribing.crossed, []
+        self.crossed += crossed
         for new in filter(self.is_linked, crossed):
             for content in self.tables.advertisements(new).distinct():
                 self.publishers_lost(PublishersLost(content), new)
@@ -222,7 +226,6 @@ class RoutingState:
 
         A gap from the uplink goes at once, as what comes after it does (R1).
         """
-        self.gap_count += 1
         is_from_uplink = self.tables.is_uplink(link)
         self.losses.missing(message.filter, is_from_uplink=is_from_uplink)
         send = self._send_now if is_from_uplink else self._send
@@ -319,7 +322,9 @@ class RoutingState:
         self._report()
 
     def _offer_overlapping(self, link: Hop, contents: Collection[Filter]) -> None:
-        if self.crossings.is_long(link):
+        if not contents:
+            self.subscribing.flood(link)
+        elif self.crossings.is_long(link):
             self.crossings.begin(link, is_new=False)
         else:
             self.subscribing.offer_overlapping(link, contents)

@@ -156,8 +156,6 @@ class Taking:
 
     number: int
     link: Hop
-    gap_count: int
-    """How many gaps neighbours had been sent before."""
     is_parent: bool = False
     """Whether the child is one of this broker already."""
 
@@ -372,15 +370,15 @@ class MoveSteps:
             link = self.homeless = self.hops.open(f"{name} (lost)", is_link=True)
         return link
 
-    def adopt(self, child: Hop, parent: Hop, routes: ChildRoutes, *, is_torn: bool = False) -> None:
+    def adopt(self, child: Hop, parent: Hop, routes: ChildRoutes) -> None:
         """Take a child of a neighbour as one of this broker.
 
-        If something goes on that a step would tear apart, or the step is torn, it is lost at once (R8).
+        If something goes on that a step would tear apart, it is lost at once (R8).
         """
         self.membership.take_over(child, parent, routes.brokers)
         is_calm = self.is_calm()
         take_over(self.routing, child, parent, routes)
         if child is not self.homeless:
             self.news.append(ChildTaken(child))
-            if is_torn or not is_calm:
+            if not is_calm:
                 self.news.append(LinkEnded(child, BROKEN))

@@ -11,8 +11,8 @@ Laws.
 4. No gate that is open is closed by a replacement (law 3 of `broker.core.gates`).
 5. A difference that does not fit into one page is several requests, each with a number and acknowledged by
    itself. Withdrawn subscriptions come behind all added ones, so that they serve on until those do.
-6. What a neighbour announces covers entries there that count as served, and may have begun since. While a new
-   link is crossed, it waits until all has crossed that: it is served in the step of its gap.
+6. What a neighbour announces covers entries there that count as served, and may have begun since. Through a
+   new link it is served when all has crossed that, in the step of its gap.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -58,8 +58,8 @@ class Neighbour:
     link has synchronised; `crossing` are the requests with which they were offered. While they cross
     (`broker.core.crossing`), `unseen` are still to be looked at, and `unsent` were chosen and not announced;
     what comes is blocked while it `is_blocking`, and held while it `is_choosing`. A link that `is_new` has
-    just been attached, and all that crosses it `has_moved`. While it `is_looking`, what overlaps one more
-    advertisement is looked for among the `unseen`.
+    just been attached, and all that crosses it `has_moved`; behind `untold` links not all have had its gap.
+    While it `is_looking`, what overlaps one more advertisement is looked for among the `unseen`.
     """
 
     announced: Announcements
@@ -77,6 +77,7 @@ class Neighbour:
     unsent: dict[str, RouteFilter] = Factory(dict)
     is_looking: bool = False
     is_to_look_again: bool = False
+    untold: set[Hop] = Factory(set)
 
     @property
     def is_complete(self) -> bool:
@@ -149,8 +150,7 @@ class Subscribing:
         if entry is None:
             return
         self._take_back_everywhere([entry])
-        neighbour = self.neighbours.get(hop)
-        if neighbour is not None:
+        if (neighbour := self.neighbours.get(hop)) is not None:
             self._acknowledge(hop, neighbour.arrivals.removed(subscription))
             self._retire(hop, neighbour, subscription)
 
@@ -456,13 +456,13 @@ class Subscribing:
 
     def answered(self, message: SubscriptionAcknowledged, link: Hop) -> None:
         """Record that the neighbour has acknowledged a request, and open the gates that waited for it."""
-        announced, entries = self.neighbours[link].gates.answered(message.number)
+        neighbour = self.neighbours[link]
+        announced, entries = neighbour.gates.answered(message.number)
         for each in announced:
             self.passed += self._barrier.route_open(each, link)
         for entry in entries:
             self.open_gate(entry, link)
         self._answer_questions(self.settling.answered(link, message.number))
-        neighbour = self.neighbours[link]
         if message.number in neighbour.crossing:
             neighbour.crossing.discard(message.number)
             self.note_crossed(link, neighbour)

@@ -13,6 +13,8 @@ Laws.
    A flood is done when every page that it became here has been answered.
 6. Nor is it done while subscriptions cross, in parts, the link that it came by: for the other end, what has
    not come before the answer has begun after it.
+7. When all subscriptions have crossed a new link, one more flood, of nothing, follows the gap that says so. A
+   neighbour that has answered it, and everybody behind that, has had this gap (`broker.core.replays`, law 7).
 """
 
 from functools import partial
@@ -29,11 +31,12 @@ class _Passing:
     """A flood that came over the link with a token, or that began here for the link (None).
 
     `unanswered` are the tokens of the pages that it was passed on in, and the neighbour each was sent to. The
-    link that it came by has one too while subscriptions cross it.
+    link that it came by has one too while subscriptions cross it. `tells` is whether it is that of law 7.
     """
 
     link: Hop
     token: str | None
+    tells: bool = False
     unanswered: dict[str, Hop] = Factory(dict)
 
 
@@ -74,6 +77,14 @@ class Synchronisation:
             if link is passing.link and not self._routing.is_crossing(link):
                 self._answered(token, link)
 
+    def tell_crossed(self) -> None:
+        """Let everybody on this side know that all has crossed a new link, behind the gap (law 7)."""
+        crossed, self._routing.crossed = self._routing.crossed, []
+        for link in filter(self._routing.is_linked, crossed):
+            passing = _Passing(link, None, tells=True)
+            self._pass_on(passing, ())
+            self._routing.subscribing.neighbours[link].untold = set(passing.unanswered.values())
+
     def link_lost(self, link: Hop) -> None:
         """Forget the floods that came across a lost link (law 2); wait for its answers no longer."""
         for token in [token for token, passing in self._passing.items() if passing.link is link]:
@@ -88,13 +99,15 @@ class Synchronisation:
 
     def _flood(self, token: str | None, advertisements: Announced, link: Hop) -> None:
         passing = _Passing(link, token)
-        others = [other for other in self._routing.links.values() if other is not link]
-        for other in others:
-            self._routing.flood(other, advertisements, partial(self._next_token, passing, other))
+        self._pass_on(passing, advertisements)
         self._routing.answer_when_known(advertisements, link)
         if token is not None and self._routing.is_crossing(link):
             self._next_token(passing, link)
         self._finish(passing)
+
+    def _pass_on(self, passing: _Passing, advertisements: Announced) -> None:
+        for other in [other for other in self._routing.links.values() if other is not passing.link]:
+            self._routing.flood(other, advertisements, partial(self._next_token, passing, other))
 
     def _next_token(self, passing: _Passing, neighbour: Hop) -> str:
         """Return the token of one more page of a flood for this neighbour."""
@@ -108,7 +121,10 @@ class Synchronisation:
         passing = self._passing.get(ours)
         if passing is not None and passing.unanswered[ours] is neighbour:
             del self._passing[ours], passing.unanswered[ours]
-            self._finish(passing)
+            if passing.tells:
+                self._routing.subscribing.neighbours[passing.link].untold.discard(neighbour)
+            else:
+                self._finish(passing)
 
     def _finish(self, passing: _Passing) -> None:
         if passing.unanswered or not self._routing.is_linked(passing.link):

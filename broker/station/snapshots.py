@@ -30,7 +30,7 @@ from broker.wire import WireError
 from broker.wire.cbor import KNOWN_TAGS
 from ordering.interface import Context, OrderingFactory
 
-FORMAT: Final = f"10.{RECORD_FORMAT}"
+FORMAT: Final = f"11.{RECORD_FORMAT}"
 """Of snapshots: ours, and that of the frames in them."""
 
 DERIVED: Final[Mapping[type, frozenset[str]]] = {

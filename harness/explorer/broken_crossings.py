@@ -4,6 +4,7 @@ from broker.core.announcements import Difference
 from broker.core.crossing import Crossings
 from broker.core.hops import Hop
 from broker.core.subscribing import AGAIN, LOOKING, UNCROSSED, UNSENT, Neighbour, Subscribing
+from broker.core.synchronisation import Synchronisation
 from broker.core.tables import RouteEntry
 from broker.filters import Filter
 
@@ -38,6 +39,11 @@ def serves_what_is_asked_early(self: Subscribing, neighbour: Neighbour, entry: R
     if not entry.is_answered and neighbour.gates.is_pending(UNCROSSED):
         neighbour.gates.released(entry, UNCROSSED)
     return waited_for
+
+
+def tells_nobody(self: Synchronisation) -> None:
+    """Send no flood behind the gap of a new link."""
+    self._routing.crossed.clear()
 
 
 def forgets_newcomers(self: Crossings, link: Hop, neighbour: Neighbour, count: int) -> int:

@@ -18,7 +18,7 @@ from broker.core.stepping import Asking, MoveSteps, Outgoing, Parting, Receiving
 from broker.core.steps import StepParts
 from broker.core.subscribing import Subscribing
 from broker.core.tables import RouteEntry
-from broker.messages import LinkMessage, Publication, PublishersLost
+from broker.messages import LinkMessage, Publication
 from broker.move_messages import Lifted, LiftReady, MoveAnswer, StepGranted, StepRefused, Switched
 from broker.routing.strategy import RouteFilter
 from ordering.interface import Emission, Hops
@@ -264,11 +264,6 @@ def sends_nothing_back(self: MoveRequests, message: MoveAnswer, link: Hop | None
     """Drop an answer that meets the news of a switch."""
     if self._membership.towards(message.asker) is not link or message.asker == self._name:
         _answered(self, message)
-
-
-def keeps_gaps_from_above(self: Lifts, message: PublishersLost, link: Hop) -> None:
-    """Pass no gap from above on to a child that is lifted."""
-    self._steps.routing.publishers_lost(message, link)
 
 
 def knows_nobody_who_came_back(self: Lifts, message: Lifted, link: Hop) -> None:

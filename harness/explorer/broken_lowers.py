@@ -7,14 +7,13 @@ from broker.core.lowering import Lowers
 from broker.core.rising import Rises
 from broker.core.stepping import Lowering, Outgoing, Rise, Taking
 from broker.messages import LinkMessage
-from broker.move_messages import Lift, LiftReady, Lowered, LowerGranted
+from broker.move_messages import Lift, LiftReady, LowerGranted
 from ordering.interface import Emission, Hops
 from ordering.pairwise import FOR_OTHERS, FOR_TAKEN, Pairwise
 
 _ready = Rises.ready
 _granted = Lowers.granted
 _lower = Lowers.lower
-_lowered = Lowers.lowered
 _sibling_lost = Lowers.sibling_lost
 _keep_wanted = Pairwise.keep_wanted
 _acknowledge_with = Pairwise.acknowledge_with
@@ -48,13 +47,6 @@ def notifies_nobody_of_the_loss(self: Lowers, taking: Taking, link: Hop) -> None
         self._join(taking)
     else:
         _sibling_lost(self, taking, link)
-
-
-def takes_no_notice_of_gaps(self: Lowers, message: Lowered, link: Hop) -> None:
-    """Serve the child as if every gap had gone on to it through the parent."""
-    if isinstance(taking := self._steps.present, Taking):
-        taking.gap_count = self._steps.routing.gap_count
-    _lowered(self, message, link)
 
 
 def looks_at_nothing_kept(

@@ -151,6 +151,14 @@ MUTANTS: Final[dict[str, Mutant]] = {
     "crossing-serves-what-is-asked": _one(
         "gaps", "crash", Subscribing, "wait", broken_crossings.serves_what_is_asked_early, "covering+simple"
     ),
+    "crossing-told-to-nobody": _one(
+        "gaps",
+        "lower+losses",
+        Synchronisation,
+        "tell_crossed",
+        broken_crossings.tells_nobody,
+        "covering+simple",
+    ),
     "crossing-forgets-newcomers": _one(
         "R9", "crash", Crossings, "_offer", broken_crossings.forgets_newcomers
     ),
@@ -338,19 +346,8 @@ MUTANTS: Final[dict[str, Mutant]] = {
     "lift-requests-open": _one("moves", "lower", Pairwise, "_unfinished", broken_lifts.forgets_open_requests),
     "move-unanswered": _one("moves", "lift", MoveRequests, "answered", broken_lifts.sends_nothing_back),
     "move-to-itself": _one("moves", "lower", MoveRequests, "next_step", broken_lifts.goes_to_itself),
-    "lift-gap-kept": _one(
-        "gaps",
-        "move+losses",
-        Lifts,
-        "publishers_lost",
-        broken_lifts.keeps_gaps_from_above,
-        "covering+simple",
-    ),
     "lift-knows-nobody-who-came-back": _one(
         "moves", "lower+losses", Lifts, "lifted", broken_lifts.knows_nobody_who_came_back
-    ),
-    "lower-gap-unnoticed": _one(
-        "gaps", "lower+losses", Lowers, "lowered", broken_lowers.takes_no_notice_of_gaps, "covering+simple"
     ),
     "lower-joins-early": _one("moves", "lower", Rises, "ready", broken_lowers.sends_at_the_switch),
     "lower-keeps-nothing": _one("moves", "lower", Pairwise, "keep_for", broken_lowers.keeps_nothing),

@@ -88,9 +88,8 @@ FIRST_SEEDS = {
 SHOWN = {
     "crossing-serves-early": "crossing-serves-neighbours-last",
     "crossing-serves-what-is-asked": "crossing-serves-what-is-asked-last",
-    "lift-gap-kept": "move-up-and-a-gap-comes-late",
+    "crossing-told-to-nobody": "replay-not-before-the-gap-is-known",
     "lift-requests-open": "move-two-siblings-up",
-    "lower-gap-unnoticed": "move-down-and-a-gap-comes-late",
     "lower-grant-unanswered": "move-granted-to-nobody",
     "lower-loss-untold": "move-down-and-the-parent-is-lost",
 }
