@@ -437,13 +437,15 @@ class AttachRequest:
     """The root `asker`, an identity, asks to become a child; climbs to the root of the tree it asks (R9).
 
     `brokers` are the identities of all brokers of the asker's tree: no name may be there twice. With `more`
-    it is one of several pages, and only all of them are the request.
+    it is one of several pages, and only all of them are the request. `has_ended` is whether an advertisement
+    of that tree has ended since it was attached.
     """
 
     asker: str
     number: int
     brokers: frozenset[str]
     more: bool = False
+    has_ended: bool = False
 
 
 @frozen

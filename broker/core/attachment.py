@@ -14,9 +14,10 @@ Laws.
    duplicate; the same broker named by both sides has just moved, and the notice of it is on its way.
 5. When the tree changes above a broker, a request may return from below, where its old way led. The broker
    that was asked directly knows it already and ignores it; it ends only over the link it came from.
-6. Where routes cover one another, no broker can see whether one is stale. There a request waits while it
-   names a broker that is in this tree already, or in one that has been granted; and the asker sends it anew
-   when a broker that it named has gone.
+6. Where routes cover one another, no broker can see whether one is stale, and nowhere whether something is on
+   the old way of a tree whose publisher has ended since. There a request waits while it names a broker that
+   is in this tree already, or in one that has been granted: the news that this has left comes behind all that
+   it had sent. The asker sends it anew when a broker that it named has gone, and when a publisher has.
 
 No cycle forms by law 2 alone: a root grants only while it does not ask, so every request of its own is later
 than the requests it granted, and the same is true of every later root of that tree, for a new root by loss
@@ -78,14 +79,17 @@ class Attachments:
     An identity is a broker's name and incarnation. `brokers` are the identities of this broker and of all
     below it; `announced` are those that its last request named. `link` is the uplink, or the link through
     which it is to ask. The brokers named by the requests that it has granted are in `_granted` (law 6).
-    `names_brokers`: routes do not have the same id everywhere, so law 6 is needed.
+    `names_brokers`: routes do not have the same id everywhere, so law 6 is needed. It also is if an
+    advertisement of this tree `has_ended` since it was attached. `_says_ended`: the last request says so.
     """
 
     identity: str
     names_brokers: bool = False
+    has_ended: bool = False
     state: AttachmentState = AttachmentState.ROOT
     link: Hop | None = None
     _number: int = 0
+    _says_ended: bool = False
     brokers: frozenset[str] = frozenset()
     announced: frozenset[str] = frozenset()
     _grants: dict[_Key, Hop] = Factory(dict)
@@ -117,8 +121,9 @@ class Attachments:
         assert self.link is not None
         self._enter(AttachmentState.ASKING)
         self._number += 1
-        self.announced = self.brokers
-        return [(self.link, AttachRequest(self.identity, self._number, self.brokers))]
+        self.announced, self._says_ended = self.brokers, self.has_ended
+        request = AttachRequest(self.identity, self._number, self.brokers, has_ended=self.has_ended)
+        return [(self.link, request)]
 
     def _give_way(self) -> list[Send]:
         """Give up the request or the grant of this broker; it asks again later."""
@@ -158,6 +163,7 @@ class Attachments:
     def attached(self) -> list[Send]:
         """Become a child; pass the requests that waited for that on to the new root."""
         self._enter(AttachmentState.CHILD)
+        self.has_ended = False
         queued, self._queued = self._queued, []
         return [send for request, came_by in queued for send in self.requested(request, came_by)]
 
@@ -184,7 +190,7 @@ class Attachments:
         if self._has_namesake(request.brokers):
             return [(came_by, AttachAnswer(request.asker, request.number, DUPLICATE))]
         sends: list[Send] = []
-        if self.names_brokers and self._is_named_elsewhere(request):
+        if (self.names_brokers or request.has_ended) and self._is_named_elsewhere(request):
             self._queued.append((request, came_by))
             return []
         if self._has_asked:
@@ -209,11 +215,11 @@ class Attachments:
         return any(request.brokers & named for named in (self.brokers, *self._granted.values()))
 
     def look_again(self) -> list[Send]:
-        """Decide again what may have changed, and ask anew if a broker that was named has gone (law 6)."""
-        if not self.names_brokers:
-            return []
+        """Decide again what may have changed, and ask anew if what was named has gone (law 6)."""
         sends: list[Send] = []
-        if self.state is AttachmentState.ASKING and self.announced - self.brokers:
+        is_waiting = self.state is AttachmentState.ASKING and (self.names_brokers or self._says_ended)
+        is_late = self._has_asked and self.has_ended and not self._says_ended
+        if is_late or (is_waiting and self.announced - self.brokers):
             sends += self._give_way()
             sends += self._ask()
         if self.state is not AttachmentState.CHILD and self._queued:

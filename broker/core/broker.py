@@ -165,13 +165,13 @@ class BrokerCore:
 
     def _detach(self, link: Hop) -> None:
         self._carry_out(self.ordering.hop_lost(link.bit))
-        if link is self.uplink:
+        if was_uplink := link is self.uplink:
             self.uplink = None
             self._routing.tables.set_uplink(None)
             self._carry_out(self.ordering.uplink_changed(0))
         self._synchronisation.link_lost(link)
         self._send_answers(self._questions.link_lost(link))
-        self._routing.remove_link(link)
+        self._routing.remove_link(link, was_uplink=was_uplink)
         self.replays.link_lost(link)
 
     def _go_on(self) -> None:

@@ -231,8 +231,14 @@ class Membership:
         assert link.name not in self._routing.links
         assert all(link.name != other.name for other in self.joining)
         self.joining[link] = _Newcomer(is_uplink)
+        self._look_for_ended()
         if is_uplink:
             self._pass_on(self.attachments.want(link))
+
+    def _look_for_ended(self) -> None:
+        """Take note of advertisements that have ended on this side."""
+        self.attachments.has_ended |= self._routing.has_ended
+        self._routing.has_ended = False
 
     def link_lost(self, link: Hop) -> None:
         """End the requests of a lost link; as a new root, decide those that went to the old one."""
@@ -305,6 +311,7 @@ class Membership:
         The caller carries out each step before it asks for the next.
         """
         self._has_news, self._looked_at = False, self._routing.tables.version
+        self._look_for_ended()
         self._pass_on(self.attachments.look_again())
         for link, newcomer in list(self.joining.items()):
             # The deferred messages of another link may have come first and let this one continue.

@@ -77,6 +77,8 @@ class RoutingState:
     subscribing: Subscribing = field(init=False)
     crossings: Crossings = field(init=False)
     advertised: list[str] = field(factory=list, init=False)
+    has_ended: bool = field(default=False, init=False)
+    """Whether an advertisement of this broker or from below has ended (R9)."""
     crossed: list[Hop] = field(factory=list, init=False)
     """New links that all has crossed, which nobody else has been told."""
     remains: list[object] = field(factory=list, init=False)
@@ -138,8 +140,9 @@ class RoutingState:
         self.crossings.go_on()
         self._report()
 
-    def remove_link(self, link: Hop) -> None:
+    def remove_link(self, link: Hop, *, was_uplink: bool) -> None:
         """Withdraw from all other neighbours the routes that were known through a lost link (R8)."""
+        self.has_ended |= not was_uplink and bool(self.tables.advertisements(link).filters)
         del self.links[link.name]
         self.tables.synchronising.discard(link)
         self.advertising.remove_link(link)
@@ -168,6 +171,7 @@ class RoutingState:
         """Withdraw a local publisher."""
         content = self.tables.remove_local_advertisement(advertisement)
         if content is not None:
+            self.has_ended = True
             self._report(self.advertising.take_back(RouteFilter(advertisement, content), None))
 
     def add_advertisement(self, message: AdvertisementAdded, link: Hop) -> None:
@@ -208,6 +212,7 @@ class RoutingState:
         if content is None:
             self.missed_from(link, [EVERYTHING.filter])
             return
+        self.has_ended |= self.is_linked(link) and not self.tables.is_uplink(link)
         if is_lost:
             self.losses.lost(advertisement, content)
         route = RouteFilter(advertisement, content)

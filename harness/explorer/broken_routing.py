@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from broker.core.attachment import Attachments
+from broker.core.attachment import Attachments, Send
 from broker.core.barrier import Barrier, Passed
 from broker.core.gates import Arrivals, Gates
 from broker.core.hops import Hop
@@ -11,6 +11,7 @@ from broker.core.tables import RouteEntry
 from broker.messages import AttachRequest
 
 _route_replaced = Barrier.route_replaced
+_ask = Attachments._ask
 
 
 def breaks_before_it_makes(self: Subscribing, withdrawn: str, link: Hop, arrivals: Arrivals) -> None:
@@ -28,6 +29,12 @@ def forgets_who_moved(self: Gates, announced: str) -> bool:
     """Forget that the announcement replaces one that has moved (R9)."""
     del self, announced
     return False
+
+
+def says_nothing_of_ends(self: Attachments) -> list[Send]:
+    """Ask to become a child without a word of publishers that have left."""
+    self.has_ended = False
+    return _ask(self)
 
 
 def trusts_every_name(self: Attachments, request: AttachRequest) -> bool:

@@ -105,6 +105,9 @@ MUTANTS: Final[dict[str, Mutant]] = {
     "trusts-names": _one(
         "R9", "crash", Attachments, "_is_named_elsewhere", broken_routing.trusts_every_name, "simple+covering"
     ),
+    "ends-unsaid": _one(
+        "R9", "move", Attachments, "_ask", broken_routing.says_nothing_of_ends, "covering+simple"
+    ),
     "untold-crossing": _one(
         "gaps", "healing", Subscribing, "note_crossed", broken_routing.sends_no_crossing_gap, "covering"
     ),

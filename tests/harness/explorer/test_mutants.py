@@ -39,6 +39,7 @@ FIRST_SEEDS = {
     "crossing-opens-early": 950,
     "crossing-sends-what-has-gone": 3340,
     "crossing-withdraws-nothing": 2480,
+    "ends-unsaid": 134_010_990,
     "forgets-who-moved": 190,
     "gap-lost-on-the-way": 30,
     "grants-everybody": 20,
