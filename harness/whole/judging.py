@@ -27,6 +27,10 @@ from harness.whole.offered import misinformed
 from harness.whole.quiet import settle, unacknowledged
 from harness.whole.world import WholeWorld
 
+MEETINGS_PER_MOVE: Final = 3
+"""A broker that is on its way to another refuses it, or gives the link up, if that comes at the same time. Who
+is refused waits, and tries again a few times."""
+
 GREETING_PIECES: Final = 8
 """In so many pieces a greeting arrives over a bad line, or more; each comes late by itself."""
 
@@ -184,11 +188,12 @@ def _refusals(world: WholeWorld) -> Iterator[Fault]:
     greeting_s = 2 * pieces_count * shape.latency_s * (shape.slow_factor if shape.slow_part else 1)
     # Otherwise a greeting may take too long, and be repeated.
     is_quick = greeting_s < knobs.link_timeout_s / 2
+    meeting = MEETINGS_PER_MOVE * knobs.relocations if knobs.relocations > 1 else 0
     for site in world.live_sites() if not knobs.odd else ():
-        if site.total("lost_links") and knobs.settles_first and is_quick:
+        if site.total("lost_links") > meeting and knobs.settles_first and is_quick:
             yield "refused", f"{site.name} has lost {site.total('lost_links')} links"
-        if site.total("refused") and knobs.settles_first:
-            yield "refused", f"{site.name} has refused something"
+        if site.total("refused") > meeting and knobs.settles_first:
+            yield "refused", f"{site.name} has refused {site.total('refused')} things"
 
 
 def _unshared(world: WholeWorld) -> Iterator[Fault]:
