@@ -28,8 +28,8 @@ from harness.whole.quiet import settle, unacknowledged
 from harness.whole.world import WholeWorld
 
 MEETINGS_PER_MOVE: Final = 3
-"""A broker that is on its way to another refuses it, or gives the link up, if that comes at the same time. Who
-is refused waits, and tries again a few times."""
+"""A broker that is on its way to another refuses it, or gives the link up, if that comes at the same time.
+Who is refused waits, and tries again a few times."""
 
 GREETING_PIECES: Final = 8
 """In so many pieces a greeting arrives over a bad line, or more; each comes late by itself."""
