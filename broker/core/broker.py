@@ -491,7 +491,7 @@ class BrokerCore:
         """Return the effects that became due since the last call."""
         routing, replays, moves = self._routing, self.replays, self.moves
         if routing.crossed:
-            self._synchronisation.tell_crossed()
+            self._synchronisation.announce_crossed()
         subscribed = routing.subscribing.subscribed
         if subscribed:
             subscribed = replays.opened(subscribed)

@@ -80,7 +80,7 @@ class RoutingState:
     has_ended: bool = field(default=False, init=False)
     """Whether an advertisement of this broker or from below has ended (R9)."""
     crossed: list[Hop] = field(factory=list, init=False)
-    """New links that all has crossed, which nobody else has been told."""
+    """New links that all has crossed, which nobody else has been notified of."""
     remains: list[object] = field(factory=list, init=False)
     """What was known of lost neighbours: to free the memory of very many objects takes long as well."""
 
@@ -121,10 +121,10 @@ class RoutingState:
     def is_joining(self, link: Hop, asker: Hop | None = None) -> bool:
         """Return whether a link synchronises, or subscriptions still cross it because it is new.
 
-        Somebody behind the asker, if there is one, may not know yet that it does no more.
+        A broker behind the asker, if there is one, may not know yet that it does no more.
         """
         neighbour = self.subscribing.neighbours[link]
-        is_crossing = (neighbour.is_new and neighbour.is_crossing) or asker in neighbour.untold
+        is_crossing = (neighbour.is_new and neighbour.is_crossing) or asker in neighbour.unaware
         return is_crossing or bool(neighbour.crossing) or link in self.tables.synchronising
 
     def is_crossing(self, link: Hop) -> bool:

@@ -58,7 +58,7 @@ class Neighbour:
     link has synchronised; `crossing` are the requests with which they were offered. While they cross
     (`broker.core.crossing`), `unseen` are still to be looked at, and `unsent` were chosen and not announced;
     what comes is blocked while it `is_blocking`, and held while it `is_choosing`. A link that `is_new` has
-    just been attached, and all that crosses it `has_moved`; behind `untold` links not all have had its gap.
+    just been attached, and all that crosses it `has_moved`; behind `unaware` links not all have had its gap.
     While it `is_looking`, what overlaps one more advertisement is looked for among the `unseen`.
     """
 
@@ -77,7 +77,7 @@ class Neighbour:
     unsent: dict[str, RouteFilter] = Factory(dict)
     is_looking: bool = False
     is_to_look_again: bool = False
-    untold: set[Hop] = Factory(set)
+    unaware: set[Hop] = Factory(set)
 
     @property
     def is_complete(self) -> bool:

@@ -31,12 +31,12 @@ class _Passing:
     """A flood that came over the link with a token, or that began here for the link (None).
 
     `unanswered` are the tokens of the pages that it was passed on in, and the neighbour each was sent to. The
-    link that it came by has one too while subscriptions cross it. `tells` is whether it is that of law 7.
+    link that it came by has one too while subscriptions cross it. It `is_notice` if it is that of law 7.
     """
 
     link: Hop
     token: str | None
-    tells: bool = False
+    is_notice: bool = False
     unanswered: dict[str, Hop] = Factory(dict)
 
 
@@ -77,13 +77,13 @@ class Synchronisation:
             if link is passing.link and not self._routing.is_crossing(link):
                 self._answered(token, link)
 
-    def tell_crossed(self) -> None:
+    def announce_crossed(self) -> None:
         """Let everybody on this side know that all has crossed a new link, behind the gap (law 7)."""
         crossed, self._routing.crossed = self._routing.crossed, []
         for link in filter(self._routing.is_linked, crossed):
-            passing = _Passing(link, None, tells=True)
+            passing = _Passing(link, None, is_notice=True)
             self._pass_on(passing, ())
-            self._routing.subscribing.neighbours[link].untold = set(passing.unanswered.values())
+            self._routing.subscribing.neighbours[link].unaware = set(passing.unanswered.values())
 
     def link_lost(self, link: Hop) -> None:
         """Forget the floods that came across a lost link (law 2); wait for its answers no longer."""
@@ -121,8 +121,8 @@ class Synchronisation:
         passing = self._passing.get(ours)
         if passing is not None and passing.unanswered[ours] is neighbour:
             del self._passing[ours], passing.unanswered[ours]
-            if passing.tells:
-                self._routing.subscribing.neighbours[passing.link].untold.discard(neighbour)
+            if passing.is_notice:
+                self._routing.subscribing.neighbours[passing.link].unaware.discard(neighbour)
             else:
                 self._finish(passing)
 

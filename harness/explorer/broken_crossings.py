@@ -41,7 +41,7 @@ def serves_what_is_asked_early(self: Subscribing, neighbour: Neighbour, entry: R
     return waited_for
 
 
-def tells_nobody(self: Synchronisation) -> None:
+def announces_nothing(self: Synchronisation) -> None:
     """Send no flood behind the gap of a new link."""
     self._routing.crossed.clear()
 

@@ -266,7 +266,7 @@ def sends_nothing_back(self: MoveRequests, message: MoveAnswer, link: Hop | None
         _answered(self, message)
 
 
-def knows_nobody_who_came_back(self: Lifts, message: Lifted, link: Hop) -> None:
+def knows_nobody_who_returned(self: Lifts, message: Lifted, link: Hop) -> None:
     """Take it for an error that a child has come by itself before the news of its lift."""
     if message.child in self._steps.routing.links:
         raise ProtocolError(f"{link.name} lifted {message.child}, which is a neighbour")

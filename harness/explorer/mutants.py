@@ -154,12 +154,12 @@ MUTANTS: Final[dict[str, Mutant]] = {
     "crossing-serves-what-is-asked": _one(
         "gaps", "crash", Subscribing, "wait", broken_crossings.serves_what_is_asked_early, "covering+simple"
     ),
-    "crossing-told-to-nobody": _one(
+    "crossing-announced-to-nobody": _one(
         "gaps",
         "lower+losses",
         Synchronisation,
-        "tell_crossed",
-        broken_crossings.tells_nobody,
+        "announce_crossed",
+        broken_crossings.announces_nothing,
         "covering+simple",
     ),
     "crossing-forgets-newcomers": _one(
@@ -218,7 +218,9 @@ MUTANTS: Final[dict[str, Mutant]] = {
     "lease-list-unread": _one("leases", "churn+leases", Leases, "listed", broken_leases.takes_in_nothing),
     "lease-never-asked": _one("leases", "churn+leases", Leases, "renewed", broken_leases.asks_for_nothing),
     "lease-unmended": _one("leases", "churn+leases", Repairs, "make", broken_leases.repairs_nothing),
-    "lease-untold-below": _one("gaps", "churn+leases", RoutingState, "missed_by", broken_leases.sends_no_gap),
+    "lease-untold-below": _one(
+        "gaps", "churn+leases", RoutingState, "missed_by", broken_leases.sends_no_gap
+    ),
     "lease-untold-here": _one(
         "gaps", "none+leases", RoutingState, "missed_from", broken_leases.sends_no_gap, "covering+simple"
     ),
@@ -349,8 +351,8 @@ MUTANTS: Final[dict[str, Mutant]] = {
     "lift-requests-open": _one("moves", "lower", Pairwise, "_unfinished", broken_lifts.forgets_open_requests),
     "move-unanswered": _one("moves", "lift", MoveRequests, "answered", broken_lifts.sends_nothing_back),
     "move-to-itself": _one("moves", "lower", MoveRequests, "next_step", broken_lifts.goes_to_itself),
-    "lift-knows-nobody-who-came-back": _one(
-        "moves", "lower+losses", Lifts, "lifted", broken_lifts.knows_nobody_who_came_back
+    "lift-knows-nobody-who-returned": _one(
+        "moves", "lower+losses", Lifts, "lifted", broken_lifts.knows_nobody_who_returned
     ),
     "lower-joins-early": _one("moves", "lower", Rises, "ready", broken_lowers.sends_at_the_switch),
     "lower-keeps-nothing": _one("moves", "lower", Pairwise, "keep_for", broken_lowers.keeps_nothing),
