@@ -218,9 +218,7 @@ MUTANTS: Final[dict[str, Mutant]] = {
     "lease-list-unread": _one("leases", "churn+leases", Leases, "listed", broken_leases.takes_in_nothing),
     "lease-never-asked": _one("leases", "churn+leases", Leases, "renewed", broken_leases.asks_for_nothing),
     "lease-unmended": _one("leases", "churn+leases", Repairs, "make", broken_leases.repairs_nothing),
-    "lease-untold-below": _one(
-        "gaps", "churn+leases", RoutingState, "missed_by", broken_leases.sends_no_gap
-    ),
+    "lease-untold-below": _one("gaps", "churn+leases", RoutingState, "missed_by", broken_leases.sends_no_gap),
     "lease-untold-here": _one(
         "gaps", "none+leases", RoutingState, "missed_from", broken_leases.sends_no_gap, "covering+simple"
     ),
