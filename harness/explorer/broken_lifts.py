@@ -8,7 +8,6 @@ from broker.core.advertising import Advertising
 from broker.core.announcements import Difference
 from broker.core.barrier import Barrier
 from broker.core.broker import BrokerCore
-from broker.core.effects import ProtocolError
 from broker.core.hops import Hop
 from broker.core.lifting import Lifts
 from broker.core.moves import MoveRequests
@@ -264,13 +263,6 @@ def sends_nothing_back(self: MoveRequests, message: MoveAnswer, link: Hop | None
     """Drop an answer that meets the news of a switch."""
     if self._membership.towards(message.asker) is not link or message.asker == self._name:
         _answered(self, message)
-
-
-def knows_nobody_who_returned(self: Lifts, message: Lifted, link: Hop) -> None:
-    """Take it for an error that a child has come by itself before the news of its lift."""
-    if message.child in self._steps.routing.links:
-        raise ProtocolError(f"{link.name} lifted {message.child}, which is a neighbour")
-    _lifted(self, message, link)
 
 
 def drops_nothing(self: Pairwise, hop: Hops, is_old: Callable[[object], bool]) -> Sequence[Emission]:

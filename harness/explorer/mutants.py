@@ -349,9 +349,6 @@ MUTANTS: Final[dict[str, Mutant]] = {
     "lift-requests-open": _one("moves", "lower", Pairwise, "_unfinished", broken_lifts.forgets_open_requests),
     "move-unanswered": _one("moves", "lift", MoveRequests, "answered", broken_lifts.sends_nothing_back),
     "move-to-itself": _one("moves", "lower", MoveRequests, "next_step", broken_lifts.goes_to_itself),
-    "lift-knows-nobody-who-returned": _one(
-        "moves", "lower+losses", Lifts, "lifted", broken_lifts.knows_nobody_who_returned
-    ),
     "lower-joins-early": _one("moves", "lower", Rises, "ready", broken_lowers.sends_at_the_switch),
     "lower-keeps-nothing": _one("moves", "lower", Pairwise, "keep_for", broken_lowers.keeps_nothing),
     "lower-keeps-acknowledged": _one(

@@ -103,9 +103,8 @@ def excuse(world: "World", one: Site, other: Site) -> None:
             ends = {parent} if above is not None and {parent, above.site} == {one, other} else set()
         else:
             ends = {parent}
-            if (
-                rising.state is Rise.LIFTED and rising.link in site.outgoing
-            ):  # The parent may have switched already.
+            may_have_switched = rising.state is Rise.LIFTED and rising.link in site.outgoing
+            if may_have_switched:
                 ends.add(site.outgoing[rising.link].site)
         if ends & {one, other}:
             world.owing.link_lost(site, parent)

@@ -51,7 +51,6 @@ FIRST_SEEDS = {
     "lease-announced-again": 240,
     "lease-behind-credit": 420,
     "lease-untold-here": 450,
-    "lift-knows-nobody-who-returned": 101_000_310,
     "lift-leases-overtaken": 810,
     "lift-no-drain": 400,
     "lift-parent-forgotten": 9_011_900,
@@ -87,9 +86,9 @@ FIRST_SEEDS = {
 
 
 SHOWN = {
+    "crossing-announced-to-nobody": "replay-not-before-the-gap-is-known",
     "crossing-serves-early": "crossing-serves-neighbours-last",
     "crossing-serves-what-is-asked": "crossing-serves-what-is-asked-last",
-    "crossing-announced-to-nobody": "replay-not-before-the-gap-is-known",
     "lift-requests-open": "move-two-siblings-up",
     "lower-grant-unanswered": "move-granted-to-nobody",
     "lower-loss-untold": "move-down-and-the-parent-is-lost",
