@@ -16,7 +16,7 @@ Laws.
 1. A step takes one part, of `part_count` at most.
 2. Nothing is sent before all gates are closed that have to be (R7); none is opened before all is sent.
 3. Until all is sent, an entry that comes is blocked, as while the link synchronises. One that goes is taken
-   out of the choice; what was sent for it is withdrawn.
+   out of the choice; what was sent for it, or under its id for another hop, is withdrawn.
 4. What was chosen was known before anything was sent, and nothing had been sent before. So the
    acknowledgement of what covers it comes behind all that was on its way then, and no question is asked for
    it; for what is offered later there is one.

@@ -16,6 +16,7 @@ Laws.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from itertools import chain
 from typing import ClassVar, Final
 
 from attrs import Factory, define, field
@@ -92,6 +93,11 @@ class Neighbour:
         self.unsent.update((route.id, route) for route in difference.added)
         return Difference((), gone)
 
+    def forget(self, entry: RouteEntry) -> bool:
+        """Return whether the entry was offered, or blocked: its id may be announced for another one, too."""
+        blocked = self.blocked.pop(entry_key(entry), None)
+        return self.offered.pop(entry_key(entry), blocked) is not None
+
     def sent_covers_of(self, entry: RouteEntry) -> list[str]:
         """Return the ids of the routes that cover an entry and have been sent."""
         return [e for e in self.announced.covers_of(route_filter_of(entry)) if e not in self.unsent]
@@ -158,8 +164,7 @@ class Subscribing:
         for link, neighbour in list(self.neighbours.items()):
             for entry in entries:
                 neighbour.gates.forget(entry)
-                neighbour.blocked.pop(entry_key(entry), None)
-            mine = [entry for entry in entries if neighbour.offered.pop(entry_key(entry), None) is not None]
+            mine = [entry for entry in entries if neighbour.forget(entry)]
             gone = [entry.id for entry in mine if not self._tables.is_wanted(entry.id, link)]
             if gone:
                 self.announce(link, neighbour, neighbour.announced.edit(remove=gone))
@@ -227,17 +232,11 @@ class Subscribing:
     def retract(self, link: Hop, content: Filter) -> None:
         """Withdraw the entries that overlapped only an advertisement that the neighbour has withdrawn."""
         neighbour, still = self.neighbours[link], self._tables.advertisements(link)
-        mine = [
-            entry
-            for entry in neighbour.offered.values()
-            if entry.filter.overlaps(content) and not still.overlap(entry.filter)
-        ]
+        all_of_it = chain(neighbour.offered.values(), neighbour.blocked.values())
+        mine = [e for e in all_of_it if e.filter.overlaps(content) and not still.overlap(e.filter)]
         for entry in mine:
-            del neighbour.offered[entry_key(entry)]
-        mine_blocked = [entry for entry in neighbour.blocked.values() if not still.overlap(entry.filter)]
-        for entry in mine_blocked:
-            del neighbour.blocked[entry_key(entry)]
-        closed = [entry for entry in (*mine, *mine_blocked) if neighbour.gates.forget(entry)]
+            neighbour.forget(entry)
+        closed = [entry for entry in mine if neighbour.gates.forget(entry)]
         if mine:
             gone = dict.fromkeys(entry.id for entry in mine)
             self.announce(link, neighbour, neighbour.announced.edit(remove=gone))

@@ -5,7 +5,7 @@ from broker.core.crossing import Crossings
 from broker.core.hops import Hop
 from broker.core.subscribing import AGAIN, LOOKING, UNCROSSED, UNSENT, Neighbour, Subscribing
 from broker.core.synchronisation import Synchronisation
-from broker.core.tables import RouteEntry
+from broker.core.tables import RouteEntry, entry_key
 from broker.filters import Filter
 
 _choose = Crossings._choose
@@ -64,6 +64,12 @@ def withdraws_nothing(self: Neighbour, difference: Difference) -> Difference:
     is_held = self.is_choosing or bool(self.unsent)
     now = _hold(self, difference)
     return Difference() if is_held else now
+
+
+def keeps_what_is_blocked(self: Neighbour, entry: RouteEntry) -> bool:
+    """Withdraw nothing for an entry that was blocked."""
+    self.blocked.pop(entry_key(entry), None)
+    return self.offered.pop(entry_key(entry), None) is not None
 
 
 def awaits_no_look(self: Subscribing, link: Hop, content: Filter) -> list[str]:

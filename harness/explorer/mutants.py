@@ -169,6 +169,9 @@ MUTANTS: Final[dict[str, Mutant]] = {
         "R9", "crash", Neighbour, "hold", broken_crossings.sends_what_has_gone
     ),
     "crossing-withdraws-nothing": _one("R9", "crash", Neighbour, "hold", broken_crossings.withdraws_nothing),
+    "crossing-keeps-what-was-known-twice": _one(
+        "R9", "lift", Neighbour, "forget", broken_crossings.keeps_what_is_blocked, "simple"
+    ),
     "look-not-awaited": _one("R6", "churn", Subscribing, "on_their_way", broken_crossings.awaits_no_look),
     "look-not-again": _one("R6", "churn", Crossings, "look_through", broken_crossings.looks_once),
     "opens-without-asking": _one("R7", "crash", Subscribing, "block", broken.asks_nobody_behind_new_links),

@@ -166,7 +166,9 @@ def test_two_tabs_agree_on_every_region_that_both_see(calm: Demo, visitor: Visit
     for page in (one, other):
         page.wait_for_function(agreed)
         assert frame(page)["counts"]["pairwise"]["disputed"] == 0
-    assert frame(one)["board"] == frame(other)["board"]
+    while frame(one)["board"] != frame(other)["board"]:  # The frames of two tabs are not of one moment.
+        for page in (one, other):
+            page.wait_for_function(f"at => {FRAME}.at !== at", arg=frame(page)["at"])
 
 
 def test_a_seat_that_a_person_has_cannot_be_taken_by_another(calm: Demo, visitor: Visitor) -> None:
