@@ -148,7 +148,7 @@ def _site(world: WholeWorld, site: WholeSite) -> Iterator[str]:
         yield f"{name} waits for {count} without connection, and not only for {away}"
     if node.exchange._throttling:  # noqa: SLF001 - only to look
         yield f"{name} lets publishers wait for slow subscribers"
-    yield from _connections(name, node)
+    yield from _connections(site, node)
     yield from _links(world, name, node)
     unread = _unread(world)
     for subscription in node.exchange.subscribers.values():
@@ -171,7 +171,11 @@ def _is_away(subscription: LocalSubscription) -> bool:
     return bool(subscription.state.terms.durable) and subscription._reader is None  # noqa: SLF001 - only to look
 
 
-def _connections(name: str, node: Node) -> Iterator[str]:
+def _connections(site: WholeSite, node: Node) -> Iterator[str]:
+    name = site.name
+    for number, end in site.ends.items():
+        if not end.cable.is_alive:
+            yield f"{name} does not know yet that its connection {number} carries nothing"
     for connection in node.connections.values():
         if connection.life is not Greeting.SERVING:
             yield f"connection {connection.number} of {name} is {connection.life.name}: {connection.reason}"

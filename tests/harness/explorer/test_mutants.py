@@ -1,4 +1,4 @@
-"""Every rule that is broken is found, by a schedule that is clean without it: a test is worth what it catches."""
+"""Every rule that is broken is found, by a schedule that is clean without it."""
 
 from pathlib import Path
 
