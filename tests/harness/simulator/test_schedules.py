@@ -17,7 +17,7 @@ from ordering.pairwise import Pairwise
 
 SMALL = (2, 6)
 
-SEEDS = 200
+SEEDS = 150
 """An example is a seed and nothing else, so campaigns look at any number of further ones: `make explore`."""
 
 
