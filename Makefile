@@ -77,6 +77,9 @@ explore: $(READY) ## let simulated brokers go through many schedules (ORDERING=.
 	@for faults in none churn crash healing lift lower move lower+losses move+losses; do \
 	  $(BIN)/concord harness explore --faults $$faults --ordering $(ORDERING) --routing $(ROUTING) --schedules $(SCHEDULES) --seed $(SEED) --jobs $(JOBS) || exit 1; \
 	done
+	@for faults in lift lower move lower+losses move+losses; do \
+	  $(BIN)/concord harness explore --faults $$faults --ordering $(ORDERING) --routing simple --schedules $(SCHEDULES) --seed $(SEED) --jobs $(JOBS) || exit 1; \
+	done
 	@for faults in none churn crash move lift restart loss roam hostile; do \
 	  $(BIN)/concord harness explore --whole --faults $$faults --ordering $(ORDERING) --routing $(ROUTING) --schedules $(WHOLE) --seed $(SEED) --jobs $(JOBS) || exit 1; \
 	done
