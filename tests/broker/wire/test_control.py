@@ -6,7 +6,7 @@ import math
 import attrs
 import cbor2
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from broker import discovery_messages, interest_messages, messages, move_messages, replay_messages
@@ -64,6 +64,7 @@ def test_a_message_survives_its_frame(row: KindRow, drawn: st.DataObject) -> Non
 
 
 @each_row
+@settings(max_examples=20)  # The number of fields is all that counts.
 @given(drawn=st.data())
 def test_a_field_too_few_or_too_many_is_refused(row: KindRow, drawn: st.DataObject) -> None:
     items = cbor2.loads(encode(drawn.draw(messages_of(row)))[HEADER.size :])
