@@ -9,6 +9,7 @@ from broker.node import Node
 from broker.node.connection import Life as Greeting
 from broker.node.subscriptions import LocalSubscription
 from harness.simulator.liveness import LEFT_TO_DO
+from harness.whole.offered import overlapping
 from harness.whole.programs import Program
 from harness.whole.sites import WholeSite
 from harness.whole.world import WholeWorld
@@ -115,6 +116,16 @@ def _on_the_way(world: WholeWorld, program: Program) -> Iterator[str]:
             yield f"{reading.history.name} has {inbox.position} deliveries, and {sent_count} were sent"
     if node is not None:
         yield from _interest_on_the_way(program, node)
+        yield from _offers_on_the_way(program, node)
+
+
+def _offers_on_the_way(program: Program, node: Node) -> Iterator[str]:
+    """Yield whether a program's list differs from the advertisements in the tables of its broker."""
+    if program.offers is None:
+        return
+    stands = overlapping(node.exchange.core.tables.advertisements_but(None), program.offers)
+    if program.offered != stands:
+        yield f"{program.name} knows the advertisements {program.offered}, not {stands}"
 
 
 def _interest_on_the_way(program: Program, node: Node) -> Iterator[str]:
