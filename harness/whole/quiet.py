@@ -147,7 +147,7 @@ def _site(world: WholeWorld, site: WholeSite) -> Iterator[str]:
         return
     if site.is_stopping:
         yield f"{name} is about to end"
-    counts = node.exchange.core.counts()
+    counts = node.exchange.core.counts() | {"replays": _replays(world, node)}
     waits = {each: counts[each] for each in LEFT_TO_DO if counts[each]}
     if waits:
         yield f"{name} still has {waits}: {node!r}"
@@ -168,6 +168,21 @@ def _site(world: WholeWorld, site: WholeSite) -> Iterator[str]:
         has_reader = subscription._reader is not None  # noqa: SLF001 - only to look
         if has_reader and subscription.queue._entries:  # noqa: SLF001 - only to look
             yield f"{name} has {subscription.queue.queued_count} deliveries for {subscription.id}"
+
+
+def _replays(world: WholeWorld, node: Node) -> int:
+    """Return how many replays go on that have room: nobody may read a durable subscription."""
+    full = {
+        each.id
+        for site in world.live_sites()
+        if site.node is not None
+        for each in site.node.exchange.replaying._waiting  # noqa: SLF001 - only to look
+        if _is_away(each) and each.replay_room_bytes <= 0
+    }
+    replays = node.exchange.core.replays
+    questions = [each.id for each in replays._questions]  # noqa: SLF001 - only to look
+    playbacks = [each.subscription for each in replays.playbacks.values()]
+    return sum(each not in full for each in (*questions, *playbacks))
 
 
 def _unread(world: WholeWorld) -> set[str]:

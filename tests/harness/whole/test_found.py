@@ -38,6 +38,7 @@ FOUND = {
 
 FOUND_WATCHING = {
     "what a lost connection follows late is overlooked": ("churn", 7069),
+    "the replay of a durable subscription that nobody reads waits as long as that": ("hostile", 73_029_985),
     "what another process reads does not begin anew where nobody reads it": ("loss", 72_026_128),
     "rest waits for what is on offer to come over a slow line": ("loss", 72_012_890),
     "rest waits for a broker that does not know yet that a client has gone": ("move", 164_000_048),
