@@ -114,7 +114,7 @@ def test_a_broken_rule_is_found_within_seconds(name: str) -> None:
     )
     found = run(settings, until_found=True)
     assert found.violations
-    whole = evolve(settings, schedules=1, seed=found.first["seed"], mutant=None)
+    whole = evolve(settings, schedules=1, seed=int(str(found.first["seed"])), mutant=None)
     assert not run(whole).violations
 
 
