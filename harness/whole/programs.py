@@ -350,8 +350,9 @@ class Program:
         inbox, history = reading.inbox, reading.history
         if inbox.is_placed:
             reading.brokers.setdefault(inbox.era, self.site)
-        if inbox.id and inbox.id != reading.id and not reading.is_closed:
-            if not reading.id and history.id not in {"", inbox.id}:
+        if inbox.id and inbox.id != reading.id:
+            is_another = not reading.id and history.id not in {"", inbox.id}
+            if is_another and not reading.is_closed:
                 self.net.history.gap(history, Gap(None, FORGOTTEN), self.site)
                 reading.has_begun = True
                 history.id = inbox.id
