@@ -60,6 +60,7 @@ _FROM_NOW_ON: Final = m.Advertise | m.Subscribe | Discover | FollowInterest
 """Requests that begin something."""
 
 _NO_ROOM: Final = "was not taken: the disk of the broker's journal is full; try again when there is room"
+_REPLACED: Final = "its client has come back on another connection"
 
 
 @define(eq=False)
@@ -391,7 +392,7 @@ class ClientSession:
             return None
         if known.owner is not None:
             # Its old connection is broken, and this broker has not detected it yet.
-            known.owner.abandon("its client has come back on another connection")
+            known.owner.abandon(_REPLACED)
         known = self._exchange.publishers.get(identity)
         if known is not None and known.filter != wanted:
             known.withdraw()
@@ -444,6 +445,8 @@ class ClientSession:
         if (before.filter, before.ordered) != (terms.filter, terms.ordered):
             text = f"the subscription has another filter or order: {before.filter}; forget it first"
             self._refuse(request.number, "another-filter", text)
+        elif known.has_newer_reader(self.connection):
+            self.connection.end(_REPLACED, fault_of("replaced", _REPLACED))
         else:
             known.taken_over()
             self._go_on(request, terms, known, start_of(request, known.state))

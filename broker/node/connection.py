@@ -128,6 +128,8 @@ class Connection:
     silent_beats: int = 0
     silent_s: float = 0.0
     is_client: bool = False
+    incarnation: str = ""
+    """The process of a client, if it has said which."""
     is_malformed: bool = False
     is_filled: bool = False
     is_paused: bool = False

@@ -217,7 +217,7 @@ def _open_uplink(
     context.exchange.settle()
 
 
-def open_client(context: GreetingContext, connection: Connection, name: str, user: User) -> None:
+def open_client(context: GreetingContext, connection: Connection, hello: Hello, user: User) -> None:
     """Make the session of a client that has been admitted."""
     window = context.window(context.exchange.share)
     connection.send(encode(context.welcome(window.first())))
@@ -227,10 +227,10 @@ def open_client(context: GreetingContext, connection: Connection, name: str, use
     connection.decoder.welcomed()
     connection.enter(Life.SERVING)
     connection.session = window.session = ClientSession(
-        name, user, window, connection, context.exchange, context.config.link_timeout_s
+        hello.name, user, window, connection, context.exchange, context.config.link_timeout_s
     )
-    connection.is_client = True
-    context.exchange.log.info("client came", client=name, peer=connection.peer, user=user.name)
+    connection.is_client, connection.incarnation = True, hello.incarnation
+    context.exchange.log.info("client came", client=hello.name, peer=connection.peer, user=user.name)
 
 
 class Greeting(Enum):
@@ -304,9 +304,9 @@ class Callee:
         if user is None:
             return
         self._enter(Greeting.SETTLING)
-        self.context.when_settled(lambda: self._open_client(hello.name, user))
+        self.context.when_settled(lambda: self._open_client(hello, user))
 
-    def _open_client(self, name: str, user: User) -> None:
+    def _open_client(self, hello: Hello, user: User) -> None:
         if self.connection.is_ended or self.greeting is not Greeting.SETTLING:
             return
         if self.context.exchange.is_closing:
@@ -316,7 +316,7 @@ class Callee:
             self._refuse(fault_of("busy", refusal))
             return
         self._enter(Greeting.DONE)
-        open_client(self.context, self.connection, name, user)
+        open_client(self.context, self.connection, hello, user)
 
     def _greet_broker(self, hello: Hello) -> None:
         user = self._identify(hello)

@@ -216,6 +216,15 @@ class LocalSubscription:
         chance_s = self._link_timeout_s if self.state.terms.durable else None
         self._exchange.reconnect_timeouts.start(self, timeout_s, chance_s=chance_s)
 
+    def has_newer_reader(self, connection: Connection) -> bool:
+        """Return whether the same client reads it by a newer connection: what this one asks for is late."""
+        present = None if self._reader is None else self._reader.connection
+        return (
+            present is not None
+            and present.number > connection.number
+            and connection.incarnation == present.incarnation != ""
+        )
+
     def taken_over(self) -> None:
         """Disconnect it from its present connection with an `Ended`: another connection resumes it."""
         reader, number = self._reader, self.queue.number

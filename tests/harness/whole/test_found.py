@@ -38,6 +38,10 @@ FOUND = {
 
 FOUND_WATCHING = {
     "what a lost connection follows late is overlooked": ("churn", 7069),
+    "what an older connection asks for late takes nothing, also before it is known to be lost": (
+        "loss",
+        76_002_571,
+    ),
     "the replay of a durable subscription that nobody reads waits as long as that": ("hostile", 73_029_985),
     "what another process reads does not begin anew where nobody reads it": ("loss", 72_026_128),
     "rest waits for what is on offer to come over a slow line": ("loss", 72_012_890),
