@@ -94,7 +94,7 @@ class Neighbour:
         return Difference((), gone)
 
     def forget(self, entry: RouteEntry) -> bool:
-        """Return whether the entry was offered, or blocked: its id may be announced for another one, too."""
+        """Forget an entry; return whether it was offered or blocked. Its id may be announced either way."""
         blocked = self.blocked.pop(entry_key(entry), None)
         return self.offered.pop(entry_key(entry), blocked) is not None
 
@@ -232,8 +232,8 @@ class Subscribing:
     def retract(self, link: Hop, content: Filter) -> None:
         """Withdraw the entries that overlapped only an advertisement that the neighbour has withdrawn."""
         neighbour, still = self.neighbours[link], self._tables.advertisements(link)
-        all_of_it = chain(neighbour.offered.values(), neighbour.blocked.values())
-        mine = [e for e in all_of_it if e.filter.overlaps(content) and not still.overlap(e.filter)]
+        offered_or_blocked = chain(neighbour.offered.values(), neighbour.blocked.values())
+        mine = [e for e in offered_or_blocked if e.filter.overlaps(content) and not still.overlap(e.filter)]
         for entry in mine:
             neighbour.forget(entry)
         closed = [entry for entry in mine if neighbour.gates.forget(entry)]

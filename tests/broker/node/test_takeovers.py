@@ -1,5 +1,7 @@
 """One client, several connections: the newest one reads, whatever comes late by older ones."""
 
+import pytest
+
 from broker.messages import Advertise, Advertised, Ended, Fault, Hello, Subscribe, Subscribed
 from broker.wire import VERSION, encode
 from tests.broker.node.driven import Driven, Wire, driven
@@ -28,21 +30,13 @@ def test_what_an_older_connection_of_a_process_asks_for_late_takes_nothing() -> 
     assert not newer.is_ended
 
 
-def test_another_process_takes_over() -> None:
+@pytest.mark.parametrize(("other", "last"), [("two", 0), ("one", 1)], ids=["process", "connection"])
+def test_another_process_and_a_newer_connection_take_over(other: str, last: int) -> None:
     broker = driven()
-    older, newer = come(broker, "one"), come(broker, "two")
-    broker.say(newer, SUBSCRIBE)
-    broker.say(older, SUBSCRIBE)
-    assert [each.code for each in broker.frames_sent(newer, Ended)] == ["taken-over"]
-    assert len(broker.frames_sent(older, Subscribed)) == 1
-    assert not newer.is_ended
-
-
-def test_a_newer_connection_takes_over_from_an_older_one() -> None:
-    broker = driven()
-    older, newer = come(broker, "one"), come(broker, "one")
-    broker.say(older, SUBSCRIBE)
-    broker.say(newer, SUBSCRIBE)
-    assert [each.code for each in broker.frames_sent(older, Ended)] == ["taken-over"]
-    assert len(broker.frames_sent(newer, Subscribed)) == 1
-    assert not newer.is_ended
+    wires = come(broker, "one"), come(broker, other)
+    taker, loser = wires[last], wires[1 - last]
+    broker.say(loser, SUBSCRIBE)
+    broker.say(taker, SUBSCRIBE)
+    assert [each.code for each in broker.frames_sent(loser, Ended)] == ["taken-over"]
+    assert len(broker.frames_sent(taker, Subscribed)) == 1
+    assert not any(wire.is_ended for wire in wires)

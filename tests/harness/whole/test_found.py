@@ -36,7 +36,7 @@ FOUND = {
     "a subscription that went on at another broker is another one": ("loss", 1_200_261),
 }
 
-FOUND_WATCHING = {
+FOUND_WITH_ALL_DRAWN = {
     "what a lost connection follows late is overlooked": ("churn", 7069),
     "what an older connection asks for late takes nothing, also before it is known to be lost": (
         "loss",
@@ -55,7 +55,7 @@ def test_what_was_found_once_is_not_found_again(what: str) -> None:
     assert of_seed(seed, faults, (2, 6), Pairwise, nested=False, watches=False).faults == ()
 
 
-@pytest.mark.parametrize("what", FOUND_WATCHING)
+@pytest.mark.parametrize("what", FOUND_WITH_ALL_DRAWN)
 def test_what_was_found_with_watches_is_not_found_again(what: str) -> None:
-    faults, seed = FOUND_WATCHING[what]
+    faults, seed = FOUND_WITH_ALL_DRAWN[what]
     assert of_seed(seed, faults, (2, 6), Pairwise).faults == ()
