@@ -64,16 +64,22 @@ def provenance(text: str) -> Mapping[str, str]:
     return found
 
 
-def stamped(before: str, after: str, root: Path = ROOT) -> str:
-    """Give a page that was made anew the head of the page before, with this commit and this machine."""
+def stamped(before: str, after: str, root: Path = ROOT, *, load: str = "") -> str:
+    """Give a page that was made anew the head of the page before, with this commit and this machine.
+
+    Where the load is known, the head has it, and no note: that was about what was measured before.
+    """
     head = HEAD.match(before)
     if head is None:
         return after
     here = {"commit": _git(root, "rev-parse", "--short=7", "HEAD").strip(), "machine": _machine()}
+    if load:
+        here["load"] = load
     lines = [
         f"{key}: {here.get(key, said)}"
         for line in head[1].splitlines()
         for key, said in [line.split(": ", 1)]
+        if not (load and key == "note")
     ]
     body = after.removeprefix(head[0]).lstrip()
     return "\n".join(["---", *lines, "---", "", body])

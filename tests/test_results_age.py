@@ -88,6 +88,15 @@ def test_a_page_that_is_made_anew_says_where_and_keeps_the_rest(tmp_path: Path) 
     assert HEAD.sub("", page).strip() == "# Page, anew"
 
 
+def test_a_load_that_is_known_replaces_what_was_said_of_the_measurement_before(tmp_path: Path) -> None:
+    repository(tmp_path)
+    noted = HEADED.replace("measures:", "note: made in a hurry\nmeasures:")
+    assert provenance(stamped(noted, "# Page\n", tmp_path))["note"] == "made in a hurry"
+    made = provenance(stamped(noted, "# Page\n", tmp_path, load="3 %"))
+    assert made["load"] == "3 %"
+    assert "note" not in made
+
+
 def test_the_command_has_a_line_for_every_page(capsys: pytest.CaptureFixture[str]) -> None:
     main([], standalone_mode=False)
     printed = capsys.readouterr().out

@@ -10,7 +10,7 @@ import click
 
 from harness.evaluation.campaign import chosen
 from harness.evaluation.paper import spread
-from harness.evaluation.paper.document import document
+from harness.evaluation.paper.document import document, load
 from harness.evaluation.paper.studies import REPEATS, STUDIES, analyse, perform, report, runs_of
 from harness.results import stamped
 from harness.runs.progress import progress_for
@@ -71,7 +71,7 @@ def command(  # noqa: PLR0913 - one parameter for each option
     scaling = out / SCALING
     rows = json.loads(scaling.read_text(encoding="utf-8")) if scaling.is_file() else []
     before = page.read_text(encoding="utf-8") if page.is_file() else ""
-    page.write_text(stamped(before, document(out, rows)), encoding="utf-8")
+    page.write_text(stamped(before, document(out, rows), load=load(out)), encoding="utf-8")
     click.echo(f"page: {page}")
     if failed:
         raise click.ClickException("; ".join(failed))

@@ -237,19 +237,20 @@ def _across_overlap(rows: Sequence[RepeatedRun], line: str) -> list[float]:
 
 
 def _outgoing(rows: Sequence[RepeatedRun]) -> str:
-    """Return the messages of a broker for each publication, with most subscriptions, by overlap."""
-    some = [each for each in rows if each.line == PROGRESSIVE]
-    most = max((each.parameter("subscriptions") or 0 for each in some), default=0)
-    of_overlap = sorted(
-        (each.first.overlap, each.middle(outgoing))
-        for each in some
-        if each.parameter("subscriptions") == most
-    )
-    return (
-        ", ".join(plain(value, 2) for _, value in of_overlap) + " for each publication"
-        if of_overlap
-        else NONE
-    )
+    """Return the messages of a broker for each publication, by overlap.
+
+    They are those with most subscriptions, of those with which most of the overlaps have a verdict.
+    """
+    found: dict[float, list[tuple[float, float | None]]] = {}
+    for each in rows:
+        if each.line == PROGRESSIVE:
+            many = each.parameter("subscriptions") or 0.0
+            found.setdefault(many, []).append((each.first.overlap, each.middle(outgoing)))
+    if not found:
+        return NONE
+    many, of_overlap = max(found.items(), key=lambda item: (len(item[1]), item[0]))
+    values = ", ".join(plain(value, 2) for _, value in sorted(of_overlap))
+    return f"{values} for each publication, {whole(many)} subscriptions"
 
 
 def notifications(result: Result) -> float | None:

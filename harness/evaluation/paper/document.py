@@ -12,7 +12,7 @@ from harness.analysis.scaling import COLUMNS as _SCALING_COLUMNS
 from harness.evaluation.paper import columns, spread
 from harness.evaluation.paper.aims import aims
 from harness.evaluation.paper.claims import FIGURE_5, FIGURE_7, KNEE, STREAM, claims
-from harness.evaluation.paper.quiet import OTHERS_MOST
+from harness.evaluation.paper.quiet import OTHERS_MOST, Quietness
 from harness.evaluation.paper.repeats import RepeatedRun, RepeatedStudies, results_of, studies_in
 from harness.evaluation.paper.studies import TRIES
 from harness.tables import Column, table
@@ -153,17 +153,34 @@ def _conditions(studies: RepeatedStudies) -> str:
         " Where a number has an interval, it is the median of the repeats, with the lowest and the highest; "
         "counts are sums over them."
     )
-    counted = [found for each in rows for found in each.quietness if found.others is not None]
-    if shares := [found.others for found in counted if found.others is not None]:
+    counted = _counted(studies)
+    if shares := _shares(counted):
         again = sum(found.tries - 1 for found in counted)
         disturbed = sum(found.is_disturbed for found in counted)
         text += (
-            f" Other programs took {100 * median(shares):.0f} % of the processors, {100 * min(shares):.0f} "
-            f"to {100 * max(shares):.0f} %. A run during which they took more than {OTHERS_MOST:.0%} is made "
-            f"again, up to {TRIES} times in all: that happened {again} times, and {disturbed} runs stayed "
-            "disturbed, which their rows say."
+            f" Other programs took {shares}. A run during which they took more than {OTHERS_MOST:.0%} is "
+            f"made again, up to {TRIES} times in all: that happened {again} times, and {disturbed} runs "
+            "stayed disturbed, which their rows say."
         )
     return fill(text, WIDTH) + "\n"
+
+
+def load(folder: Path) -> str:
+    """Return what other programs took during all runs; nothing if nobody counted that."""
+    shares = _shares(_counted(studies_in(folder)))
+    return f"other programs took {shares}" if shares else ""
+
+
+def _counted(studies: RepeatedStudies) -> list[Quietness]:
+    return [each for rows in studies.values() for row in rows for each in row.quietness]
+
+
+def _shares(counted: Sequence[Quietness]) -> str:
+    """Return the middle, the least and the most of what others took."""
+    shares = [100 * each.others for each in counted if each.others is not None]
+    if not shares:
+        return ""
+    return f"{median(shares):.0f} % of the processors, {min(shares):.0f} to {max(shares):.0f} %"
 
 
 def _doubts(folder: Path) -> str:

@@ -29,6 +29,7 @@ from harness.evaluation.paper.quiet import QuietMeter, Quietness, write_others
 from harness.report.page import write as write_report
 from harness.runs.progress import Progress
 from harness.scenarios import find
+from harness.worker_processes import worker_processes
 
 REPEATS: Final = 3
 
@@ -95,6 +96,10 @@ TIMEOUT_S: Final = 1_200
 """A run of the largest overlay takes a twentieth of this."""
 
 TAIL_LETTERS: Final = 300
+
+SESSIONS: Final = 2
+MANY_RUNS: Final = 20
+"""As many runs are worth a second Spark session, which takes seconds to start, and a gigabyte."""
 
 
 class RunError(Exception):
@@ -197,13 +202,28 @@ def _run(command: Sequence[str]) -> None:
 
 
 def analyse(folder: Path, master: str) -> None:
-    """Analyse every run that has no analysis, in one Spark session."""
-    missing = list(_unanalysed(folder))
-    if not missing:
+    """Analyse every run that has no analysis: many of them in two Spark sessions, which share the processors.
+
+    A small run leaves a session waiting for its own driver half of the time.
+    """
+    paths = list(_unanalysed(folder))
+    missing = [(f"{number}/{len(paths)}", path) for number, path in enumerate(paths, 1)]
+    if len(missing) < MANY_RUNS or not master.startswith("local["):
+        _analyse(missing, folder, master)
+        return
+    with worker_processes(SESSIONS) as pool:
+        parts = [missing[first::SESSIONS] for first in range(SESSIONS)]
+        for done in [pool.submit(_analyse, part, folder, master) for part in parts]:
+            done.result()
+
+
+def _analyse(runs: Sequence[tuple[str, Path]], folder: Path, master: str) -> None:
+    """Analyse some runs, each with its place among all, in one Spark session."""
+    if not runs:
         return
     with session(master) as spark:
-        for index, path in enumerate(missing):
-            click.echo(f"analysing {index + 1}/{len(missing)}  {path.relative_to(folder)}")
+        for place, path in runs:
+            click.echo(f"analysing {place}  {path.relative_to(folder)}")
             judged(spark, path)
 
 

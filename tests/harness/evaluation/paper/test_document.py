@@ -5,7 +5,7 @@ import attrs
 import pytest
 
 from harness.evaluation.paper import spread
-from harness.evaluation.paper.document import document
+from harness.evaluation.paper.document import document, load
 from harness.evaluation.paper.quiet import Quietness, write_others
 from harness.peers.measurement import Figures, PeerWork
 from tests.harness.report.runs import analysed, without_verdict
@@ -86,6 +86,14 @@ def test_a_run_that_stayed_disturbed_is_named_in_its_row(folder: Path) -> None:
     assert "that happened 4 times, and 1 runs stayed disturbed" in page
 
 
+def test_the_load_of_all_runs_is_what_others_took(folder: Path) -> None:
+    assert load(folder) == ""
+    for repeat, part in ((1, 0.02), (2, 0.07)):
+        write_others(folder / "figure7" / "200" / "fifo" / str(repeat), Quietness(part))
+    write_others(folder / "crash-core" / "fifo" / "1", Quietness(0.03))
+    assert load(folder) == "other programs took 3 % of the processors, 2 to 7 %"
+
+
 def test_aims_are_reached_or_not_as_the_numbers_say(folder: Path) -> None:
     page = document(folder, [])
     assert row(page, "longest latency of pairwise at most 3")[1:] == ["1.00 times (1.00 to 1.00)", "yes"]
@@ -128,6 +136,20 @@ def test_where_a_line_stops_in_figure_8_is_reported(folder: Path) -> None:
         "`fifo` carries up to 25 brokers with 50 publishers and 50 subscriptions, "
         "and not 150 brokers with 300 publishers and 300 subscriptions." in page
     )
+
+
+def test_what_a_broker_sends_is_of_the_most_subscriptions_with_a_verdict_at_every_overlap(
+    folder: Path,
+) -> None:
+    for many, overlaps in ((50, (25, 50, 100)), (150, (25, 50, 100)), (300, (25, 50))):
+        for overlap in overlaps:
+            place = folder / "figure5" / f"{many}-{overlap}" / "progressive" / "1"
+            analysed(place, "published", scenario="figure5", subscriptions=many)
+            change(place, "ordering_options", {"form": "progressive"}, "run.json")
+            change(place, "settings", {"filters": {"overlap_percent": overlap}}, "run.json")
+    sent = row(document(folder, []), "outgoing messages of a broker")[2]
+    assert sent.endswith("for each publication, 150 subscriptions")
+    assert len(sent.split(" for ")[0].split(", ")) == 3
 
 
 def test_detection_and_what_is_sent_stand_by_overlap(folder: Path) -> None:
