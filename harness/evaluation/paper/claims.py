@@ -239,7 +239,7 @@ def _across_overlap(rows: Sequence[RepeatedRun], line: str) -> list[float]:
 def _outgoing(rows: Sequence[RepeatedRun]) -> str:
     """Return the messages of a broker for each publication, by overlap.
 
-    They are those with most subscriptions, of those with which most of the overlaps have a verdict.
+    The number of subscriptions is the largest of those with which most overlaps have a verdict.
     """
     found: dict[float, list[tuple[float, float | None]]] = {}
     for each in rows:

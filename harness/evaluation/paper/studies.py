@@ -204,7 +204,7 @@ def _run(command: Sequence[str]) -> None:
 def analyse(folder: Path, master: str) -> None:
     """Analyse every run that has no analysis: many of them in two Spark sessions, which share the processors.
 
-    A small run leaves a session waiting for its own driver half of the time.
+    Two need three quarters of the time that one needs for as many small runs.
     """
     paths = list(_unanalysed(folder))
     missing = [(f"{number}/{len(paths)}", path) for number, path in enumerate(paths, 1)]
