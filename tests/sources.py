@@ -61,7 +61,7 @@ def every_file() -> list[Source]:
     return [
         Source(PurePosixPath(path.relative_to(ROOT).as_posix()), path.read_text(encoding="utf-8"))
         for path in _paths(ROOT)
-        if path.suffix not in {".png", ".gif", ".ico"}
+        if path.suffix not in {".png", ".gif", ".ico", ".so"}
     ]
 
 
