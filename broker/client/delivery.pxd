@@ -16,4 +16,5 @@ cdef class Delivery:
 
     cdef object _decode(self)
 
+    @cython.locals(data=cython.p_const_uchar)
     cdef object _take(self, EventReader reader)

@@ -120,7 +120,8 @@ class Delivery:
         self._sequence = reader.sequence
         self._published_ns = reader.published_ns
         self._attributes = reader.attributes
-        self._payload = self.frame[reader.payload_at :]
+        data = self.frame
+        self._payload = data[reader.payload_at : len(self.frame)]
         give_back(reader)
 
     @property

@@ -20,7 +20,7 @@ from attrs import define, field
 from broker.filters import Conjunction, Filter
 from broker.filters.constraints import Value
 from broker.filters.values import MISSING, flattened
-from broker.matching.bucket import Bucket, Buckets, Filing, IndexEntry, Key, Path, Payload
+from broker.matching.bucket import Bucket, Buckets, Filing, IndexEntry, Item, Key, Path, Payload
 from broker.matching.node import TreeNode
 
 # There is one root, so its memory does not count, and every event meets it.
@@ -36,6 +36,7 @@ class MatchingIndex(Generic[Key]):
     _several: int = 0  # Keys with several conjunctions: what was found may hold them repeatedly.
     _shared: int = 0  # Entries with several keys: what was found may hold such entries.
     _dotted: int = 0  # Entries that name paths with dots: they may lead into maps.
+    _is_plain: bool = True  # There are none of these three.
     _root: Buckets[Key] = field(factory=dict)
     _filing: Filing[Key] = field(factory=lambda: Filing(Path(), TreeNode, MatchingIndex, ROOT_FEW))
 
@@ -49,6 +50,7 @@ class MatchingIndex(Generic[Key]):
         entries = tuple([self._enter(key, conjunction) for conjunction in conjunctions])
         self._held[key] = entries
         self._several += len(entries) > 1
+        self._is_plain = not (self._several or self._shared or self._dotted)
 
     def remove(self, key: Key) -> None:
         """Forget a key and its filter. Raises KeyError if the key is not in."""
@@ -58,42 +60,17 @@ class MatchingIndex(Generic[Key]):
         self._several -= len(entries) > 1
         for entry in entries:
             self._leave(key, entry)
+        self._is_plain = not (self._several or self._shared or self._dotted)
 
-    def match(self, attributes: Mapping[str, Value]) -> list[Key]:  # noqa: C901, PLR0912 - calls would cost
+    def match(self, attributes: Mapping[str, Value]) -> list[Key]:
         """The keys whose filters the attributes satisfy, each once."""
-        root = self._root.get(None)
-        if root is None:
-            return []
+        if self._is_plain:
+            return found_in(self._root, attributes)  # type: ignore[return-value]  # as no entry is shared
         if self._dotted:
             attributes = flattened(attributes)
-        found: list[Payload[Key]] = []
-        pending: list[Bucket[Key]] = [root]
-        get, missing = attributes.get, MISSING
-        for bucket in pending:  # Lookups append to it.
-            if isinstance(bucket, list):
-                for tests, payload, _ in bucket:
-                    for test in tests:
-                        if not test(attributes):
-                            break
-                    else:
-                        found.append(payload)
-                continue
-            if bucket.rest:
-                pending.append([*bucket.rest.values()])
-            by_name = bucket.probes
-            # Whichever are fewer are gone through: the event's attributes, or those that filters name.
-            if len(by_name) <= len(attributes):
-                for name, probes in by_name.items():
-                    value = get(name, missing)
-                    if value is not missing:
-                        for probe in probes:
-                            probe(value, attributes, pending, found)
-            else:
-                for name, value in attributes.items():
-                    for probe in by_name.get(name, ()):
-                        probe(value, attributes, pending, found)
+        found = found_in(self._root, attributes)
         keys = _keys(found) if self._shared else found
-        return list(dict.fromkeys(keys)) if self._several and len(keys) > 1 else keys  # type: ignore[arg-type,return-value]  # with no entry shared, all are keys
+        return list(dict.fromkeys(keys)) if self._several and len(keys) > 1 else keys  # type: ignore[arg-type,return-value]  # likewise
 
     def __len__(self) -> int:
         return len(self._held)
@@ -126,6 +103,50 @@ class MatchingIndex(Generic[Key]):
         del self._entries[entry.conjunction]
         self._dotted -= _has_dots(entry.conjunction)
         self._filing.discard(self._root, None, entry)
+
+
+def found_in(buckets: Buckets[Key], attributes: Mapping[str, Value]) -> list[Payload[Key]]:
+    """What the attributes satisfy, from the root on."""
+    found: list[Payload[Key]] = []
+    root = buckets.get(None)
+    if isinstance(root, list):
+        _try_each(root, attributes, found)
+    elif root is not None:
+        _look_up([root], attributes, found)
+    return found
+
+
+def _try_each(items: list[Item[Key]], attributes: Mapping[str, Value], found: list[Payload[Key]]) -> None:
+    """Append what all tests let through."""
+    for tests, payload, _ in items:
+        for test in tests:
+            if not test(attributes):
+                break
+        else:
+            found.append(payload)
+
+
+def _look_up(pending: list[Bucket[Key]], attributes: Mapping[str, Value], found: list[Payload[Key]]) -> None:
+    """Append what is found in these buckets and all below them."""
+    missing = MISSING
+    for bucket in pending:  # Lookups append to it.
+        if isinstance(bucket, list):
+            _try_each(bucket, attributes, found)
+            continue
+        if bucket.rest:
+            pending.append([*bucket.rest.values()])
+        by_name = bucket.probes
+        # Whichever are fewer are gone through: the event's attributes, or those that filters name.
+        if len(by_name) <= len(attributes):
+            for name, probes in by_name.items():
+                value = attributes.get(name, missing)
+                if value is not missing:
+                    for probe in probes:
+                        probe(value, attributes, pending, found)
+        else:
+            for name, value in attributes.items():
+                for probe in by_name.get(name, ()):
+                    probe(value, attributes, pending, found)
 
 
 def _has_dots(conjunction: Conjunction) -> bool:

@@ -13,9 +13,8 @@ Laws:
    outbox has room, and only the newest is kept: a client that does not read fills no more than its outbox.
 """
 
-from collections.abc import Callable, Iterable, Sequence
-from itertools import islice
-from typing import Final
+from collections.abc import Callable, Sequence
+from typing import Final, cast
 
 from attrs import define, field
 
@@ -39,6 +38,7 @@ from broker.node.starts import StartPosition, start_of, terms_of
 from broker.node.subscriptions import CREDIT_MAX, LocalSubscription
 from broker.station import SubscriptionTerms
 from broker.wire import encode
+from broker.wire.runs import going_on
 
 ENDED_KEPT: Final = 1024
 """Ended publishers of a connection that are remembered: what they published is still on its way."""
@@ -130,7 +130,7 @@ class ClientSession:
                 break
             message = messages[index]
             if type(message) is m.Publication:
-                count, run_bytes = self._take_run(message, islice(messages, index, None))
+                count, run_bytes = self._take_run(message, messages, index)
                 size_bytes += run_bytes
                 index += count
             else:
@@ -176,36 +176,24 @@ class ClientSession:
                 raise
             self._exchange.contain(self.connection, error)
 
-    def _take_run(self, first: m.Publication, messages: Iterable[object]) -> tuple[int, int]:
+    def _take_run(self, first: m.Publication, messages: Sequence[object], start: int) -> tuple[int, int]:
         """Take publications of one publisher while they go on; return how many were read and their size."""
         publisher = self._publishers.get(first.publisher)
         if publisher is None or not publisher.state.is_open or self._exchange.is_full:
             self._overlook_all(publisher, first)
             return 1, len(first.frame)
-        state, matches = publisher.state, publisher.matches
-        identity, sequence = state.id, state.taken
-        run: list[m.Publication] = []
-        other: m.Publication | None = None
-        size_bytes = 0
-        for message in messages:
-            if type(message) is not m.Publication or message.publisher != identity:
-                break
-            if message.sequence != sequence + 1 or not matches(message.attributes):
-                other = message
-                break
-            sequence += 1
-            size_bytes += len(message.frame)
-            run.append(message)
-        if run:
-            self._units -= len(run)
-            self._exchange.totals.publications_in += len(run)
-            self._exchange.last_publication = run[-1]
-            self._exchange.station.publish(identity, run)
-        if other is None:
-            return len(run), size_bytes
-        self._units -= 1
-        self._overlook(publisher, other)
-        return len(run) + 1, size_bytes + len(other.frame)
+        state = publisher.state
+        count, size_bytes = going_on(messages, start, state.id, state.taken, publisher.matches)
+        if not count:
+            self._units -= 1
+            self._overlook(publisher, first)
+            return 1, len(first.frame)
+        run = cast("Sequence[m.Publication]", messages[start : start + count])
+        self._units -= count
+        self._exchange.totals.publications_in += count
+        self._exchange.last_publication = run[-1]
+        self._exchange.station.publish(state.id, run)
+        return count, size_bytes
 
     def pump(self) -> None:
         """Fill the outbox: send pending answers first, then let every subscription send in turn."""

@@ -22,7 +22,7 @@ from attrs import define, field
 
 from broker.core import Hop, ProtocolError
 from broker.core.stepping import BROKEN, LEFT_OVER
-from broker.messages import Acknowledge, Fault, Grant, LinkMessage, Ping, Pong, Publication
+from broker.messages import Acknowledge, Fault, Grant, LinkMessage, Ping, Pong
 from broker.node.connection import OUTBOX_BYTES, Connection, fault_of
 from broker.node.credit import CreditBatch, CreditWindow
 from broker.node.exchange import Exchange
@@ -31,6 +31,7 @@ from broker.sessions import SessionError
 from broker.station import LinkState
 from broker.transitions import Transitions, follow
 from broker.wire import encode
+from broker.wire.runs import weigh
 
 _OURS: Final = frozenset({Acknowledge, Grant, Ping, Pong, Fault})
 """Messages for the connection; all others are for the station."""
@@ -241,21 +242,14 @@ class LinkSession:
 
     # --- what arrives ---
 
-    def handle(self, messages: Sequence[object]) -> int:  # noqa: C901 - one pass, without a call for each message
+    def handle(self, messages: Sequence[object]) -> int:
         """Handle messages that arrived together: pass them to the station, return credit and acknowledge."""
         handled_count = len(messages)
         if self.carriage is Carriage.CLOSED:
             return handled_count
-        size_bytes = count = 0
-        has_ours = False
         state = self.state
-        for message in messages:
-            if type(message) is Publication:
-                size_bytes += len(message.frame)
-                count += 1
-            elif type(message) in _OURS:
-                has_ours = True
-        if has_ours:
+        count, size_bytes = weigh(messages)
+        if count < handled_count:
             messages = self._without_ours(messages)
         batch = None
         if count:

@@ -21,6 +21,7 @@ from broker.messages import Deliver, Gap, LinkMessage, Publication
 from broker.node.credit import CreditBatch
 from broker.replay_messages import ReplayCut
 from broker.wire import encode, marked
+from broker.wire.runs import joined
 
 DROP = "drop"
 """The policy that drops deliveries and leaves a gap; the other one, "disconnect", ends the subscription."""
@@ -108,15 +109,10 @@ class RunCache:
         if known is not None and known[0] == messages:
             known[1].takers += 1
             return known[1]
-        try:
-            # Only publications have frames; asking each for its type first would cost as much as joining.
-            frames = [
-                each.frame if not each.mark else marked(each.frame, each.mark)  # type: ignore[union-attr] # as said
-                for each in messages
-            ]
-        except AttributeError:
+        frames = joined(messages)
+        if frames is None:
             return None
-        run = FrameRun(b"".join(frames) if len(frames) > 1 else frames[0], len(frames))
+        run = FrameRun(frames, len(messages))
         self._known[key] = (messages, run)
         return run
 

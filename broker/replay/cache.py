@@ -23,6 +23,7 @@ from broker.history_events import ASK, TO
 from broker.messages import Publication
 from broker.replay.kept import CachedRun
 from broker.replay.retention import Retention
+from broker.wire.runs import plainly_joined
 
 NOTHING_CACHED_NS: Final = 2**64 - 1
 """Later than any event: the least time of nothing."""
@@ -78,13 +79,8 @@ class Cache:
         floor_ns = chain.peak_ns
         first_ns = max(publications[0].published_ns, floor_ns)
         self.low_ns = min(self.low_ns, first_ns)
-        if count == 1:
-            frames = publications[0].frame
-            peak_ns = publications[0].published_ns
-        else:
-            frames = b"".join([each.frame for each in publications])
-            peak_ns = max([each.published_ns for each in publications])
-        peak_ns = max(peak_ns, floor_ns)
+        frames, latest_ns = plainly_joined(publications)
+        peak_ns = max(latest_ns, floor_ns)
         chain.peak_ns = peak_ns
         chain.runs += 1
         self._runs.append(CachedRun(self.next_number, publisher, count, floor_ns, peak_ns, frames))

@@ -28,7 +28,7 @@ cdef class EventReader:
     cdef readonly Py_ssize_t payload_at
     cdef unsigned long long _number
     cdef bytes _prefix
-    cdef list _names, _encoded
+    cdef list _names, _encoded, _texts, _shown
     cdef dict _known
 
     cpdef bint read(self, bytes frame) except -1
@@ -45,16 +45,20 @@ cdef class EventReader:
     cdef Py_ssize_t _read_number(self, bytes frame, Py_ssize_t at, Py_ssize_t end) except -1
 
     @cython.locals(
-        data=cython.p_const_uchar, size=Py_ssize_t, count=cython.ulonglong, index=Py_ssize_t, encoded=bytes
+        data=cython.p_const_uchar, size=Py_ssize_t, count=cython.ulonglong, index=Py_ssize_t, shown=bytes
     )
     cdef Py_ssize_t _read_attributes(self, bytes frame, Py_ssize_t at, Py_ssize_t end) except -1
 
     @cython.locals(
-        data=cython.p_const_uchar, number=cython.ulonglong, signed=cython.longlong, kind=int, after=Py_ssize_t
+        data=cython.p_const_uchar,
+        size=Py_ssize_t,
+        number=cython.ulonglong,
+        signed=cython.longlong,
+        kind=int,
+        after=Py_ssize_t,
+        name=str,
     )
-    cdef Py_ssize_t _read_value(
-        self, bytes frame, Py_ssize_t at, Py_ssize_t size, Py_ssize_t end, str name
-    ) except -1
+    cdef Py_ssize_t _read_value(self, bytes frame, Py_ssize_t at, Py_ssize_t end, Py_ssize_t index) except -1
 
     @cython.locals(exponent=int, bits=cython.ulonglong, scale=double, size=double)
     cdef bint _take_simple(self, int head, unsigned long long number, str name) except -1

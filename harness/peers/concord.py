@@ -99,5 +99,6 @@ async def _subscribe(address: str, turn: SubscriberTurn, task_status: trio.TaskS
         connection.subscribe(WANTED) as deliveries,
     ):
         task_status.started()
-        async for delivery in deliveries:
-            turn.note(delivery.attributes["price"], delivery.payload)  # type: ignore[arg-type]  # it is a number
+        async for batch in deliveries.batches():
+            for delivery in batch:
+                turn.note(delivery.attributes["price"], delivery.payload)  # type: ignore[arg-type]  # it is a number

@@ -94,10 +94,40 @@ def test_a_reader_is_not_misled_by_the_event_before() -> None:
     events.add_name("a")
     events.add_name("b")
     prefix = publication_prefix("p")
-    several: list[dict[str, Value]] = [{"a": 1, "b": 2}, {"b": 1, "a": 2}, {"b": 3}, {}, {"a": 4, "b": "a"}]
+    several: list[dict[str, Value]] = [
+        {"a": 1, "b": 2},
+        {"b": 1, "a": 2},
+        {"b": 3},
+        {},
+        {"a": 4, "b": "a"},
+        {"a": "b", "b": "a"},
+        {"a": "b", "b": "ab"},
+        {"b": "ab"},
+        {"a": "ab"},
+        {"a": 1.5},
+        {"a": "ab"},
+    ]
     for attributes in several:
         assert reader.read(encode_publication(prefix, 1, 0, attributes, b"", ordered=True))
         assert reader.attributes == attributes
+
+
+@given(
+    st.lists(
+        st.dictionaries(
+            st.sampled_from(["a", "b", "c"]), st.sampled_from(["", "a", "ab", "\u00fc", 1, 1.5, True])
+        ),
+        max_size=6,
+    )
+)
+def test_events_that_repeat_something_are_read_alike(several: list[dict[str, Value]]) -> None:
+    prefix = publication_prefix("p")
+    _agree([encode_publication(prefix, 1, 0, attributes, b"", ordered=True) for attributes in several])
+
+
+@pytest.mark.parametrize("size", range(len(GOOD.frame) - 6))
+def test_an_event_that_ends_too_early_is_refused_alike(size: int) -> None:
+    _agree([GOOD.frame, frame_of(GOOD.frame[6:][:size]), GOOD.frame])
 
 
 @given(st.lists(publications, max_size=4), st.integers(0, 40), st.lists(damages, max_size=2))
