@@ -35,6 +35,7 @@ from broker.commands.workers import WORKERS_MAX, end_with_supervisor, supervise,
 from broker.errors import ConcordError
 from broker.exception_groups import leaves
 from broker.routing import known, parse
+from broker.server.heap import keep_freed
 from broker.server.logs import FORMATS, LEVELS, configure
 from broker.server.server import Server, serve
 from broker.server.settings import (
@@ -320,6 +321,7 @@ def command(  # noqa: PLR0913 - the options that are no field of `Settings`
         supervise(settings, workers)
         return
     _calm_collector()
+    keep_freed()
     _run(settings, is_worker=worker > 0)
 
 
