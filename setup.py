@@ -33,7 +33,6 @@ MODULES: Final = (
     "broker.station.value_reader",
     "broker.wire.events",
     "broker.wire.publications",
-    "broker.wire.runs",
     "broker.wire.writing",
 )
 """What is built: where time goes for each event, and nothing that the explorer's mutants replace."""

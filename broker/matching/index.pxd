@@ -1,7 +1,5 @@
 cimport cython
 
-cdef list found_in(dict buckets, attributes)
-
 @cython.locals(tests=tuple)
 cdef object _try_each(list items, attributes, list found)
 

@@ -64,11 +64,23 @@ class MatchingIndex(Generic[Key]):
 
     def match(self, attributes: Mapping[str, Value]) -> list[Key]:
         """The keys whose filters the attributes satisfy, each once."""
-        if self._is_plain:
-            return found_in(self._root, attributes)  # type: ignore[return-value]  # as no entry is shared
+        root = self._root.get(None)
+        if root is None:
+            return []
         if self._dotted:
             attributes = flattened(attributes)
-        found = found_in(self._root, attributes)
+        found: list[Payload[Key]] = []
+        if isinstance(root, list):
+            for tests, payload, _ in root:
+                for test in tests:
+                    if not test(attributes):
+                        break
+                else:
+                    found.append(payload)
+        else:
+            _look_up([root], attributes, found)
+        if self._is_plain:
+            return found  # type: ignore[return-value]  # as no entry is shared
         keys = _keys(found) if self._shared else found
         return list(dict.fromkeys(keys)) if self._several and len(keys) > 1 else keys  # type: ignore[arg-type,return-value]  # likewise
 
@@ -103,17 +115,6 @@ class MatchingIndex(Generic[Key]):
         del self._entries[entry.conjunction]
         self._dotted -= _has_dots(entry.conjunction)
         self._filing.discard(self._root, None, entry)
-
-
-def found_in(buckets: Buckets[Key], attributes: Mapping[str, Value]) -> list[Payload[Key]]:
-    """What the attributes satisfy, from the root on."""
-    found: list[Payload[Key]] = []
-    root = buckets.get(None)
-    if isinstance(root, list):
-        _try_each(root, attributes, found)
-    elif root is not None:
-        _look_up([root], attributes, found)
-    return found
 
 
 def _try_each(items: list[Item[Key]], attributes: Mapping[str, Value], found: list[Payload[Key]]) -> None:

@@ -37,8 +37,7 @@ from broker.node.replaying import objection_to, past_of
 from broker.node.starts import StartPosition, start_of, terms_of
 from broker.node.subscriptions import CREDIT_MAX, LocalSubscription
 from broker.station import SubscriptionTerms
-from broker.wire import encode
-from broker.wire.runs import going_on
+from broker.wire import encode, going_on
 
 ENDED_KEPT: Final = 1024
 """Ended publishers of a connection that are remembered: what they published is still on its way."""

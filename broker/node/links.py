@@ -22,7 +22,7 @@ from attrs import define, field
 
 from broker.core import Hop, ProtocolError
 from broker.core.stepping import BROKEN, LEFT_OVER
-from broker.messages import Acknowledge, Fault, Grant, LinkMessage, Ping, Pong
+from broker.messages import Acknowledge, Fault, Grant, LinkMessage, Ping, Pong, Publication
 from broker.node.connection import OUTBOX_BYTES, Connection, fault_of
 from broker.node.credit import CreditBatch, CreditWindow
 from broker.node.exchange import Exchange
@@ -31,7 +31,6 @@ from broker.sessions import SessionError
 from broker.station import LinkState
 from broker.transitions import Transitions, follow
 from broker.wire import encode
-from broker.wire.runs import weigh
 
 _OURS: Final = frozenset({Acknowledge, Grant, Ping, Pong, Fault})
 """Messages for the connection; all others are for the station."""
@@ -248,7 +247,11 @@ class LinkSession:
         if self.carriage is Carriage.CLOSED:
             return handled_count
         state = self.state
-        count, size_bytes = weigh(messages)
+        size_bytes = count = 0
+        for message in messages:
+            if type(message) is Publication:
+                size_bytes += len(message.frame)
+                count += 1
         if count < handled_count:
             messages = self._without_ours(messages)
         batch = None

@@ -20,8 +20,7 @@ from attrs import define, field, frozen
 from broker.messages import Deliver, Gap, LinkMessage, Publication
 from broker.node.credit import CreditBatch
 from broker.replay_messages import ReplayCut
-from broker.wire import encode, marked
-from broker.wire.runs import joined
+from broker.wire import encode, joined, marked
 
 DROP = "drop"
 """The policy that drops deliveries and leaves a gap; the other one, "disconnect", ends the subscription."""

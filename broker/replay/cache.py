@@ -23,7 +23,7 @@ from broker.history_events import ASK, TO
 from broker.messages import Publication
 from broker.replay.kept import CachedRun
 from broker.replay.retention import Retention
-from broker.wire.runs import plainly_joined
+from broker.wire import plainly_joined
 
 NOTHING_CACHED_NS: Final = 2**64 - 1
 """Later than any event: the least time of nothing."""
@@ -79,7 +79,10 @@ class Cache:
         floor_ns = chain.peak_ns
         first_ns = max(publications[0].published_ns, floor_ns)
         self.low_ns = min(self.low_ns, first_ns)
-        frames, latest_ns = plainly_joined(publications)
+        if count == 1:
+            frames, latest_ns = publications[0].frame, publications[0].published_ns
+        else:
+            frames, latest_ns = plainly_joined(publications)
         peak_ns = max(latest_ns, floor_ns)
         chain.peak_ns = peak_ns
         chain.runs += 1

@@ -4,7 +4,7 @@ from click.testing import CliRunner
 
 from harness.walk import main, walk_of_a_publication, walk_of_a_subscription
 
-PUBLICATION_CALLS, PUBLICATION_MODULES = 87, 20
+PUBLICATION_CALLS, PUBLICATION_MODULES = 88, 20
 SUBSCRIPTION_CALLS, SUBSCRIPTION_MODULES = 303, 47
 
 

@@ -2,8 +2,14 @@
 
 from broker.messages import Pong
 from broker.publication import Publication
-from broker.wire import encode_publication, marked, publication_prefix
-from broker.wire.runs import going_on, joined, plainly_joined, weigh
+from broker.wire import (
+    encode_publication,
+    going_on,
+    joined,
+    marked,
+    plainly_joined,
+    publication_prefix,
+)
 
 
 def _event(sequence: int, *, publisher: str = "p", mark: int = 0, kind: str = "a") -> Publication:
@@ -11,12 +17,6 @@ def _event(sequence: int, *, publisher: str = "p", mark: int = 0, kind: str = "a
         publication_prefix(publisher), sequence, 100 - sequence, {"kind": kind}, b"x" * sequence, ordered=True
     )
     return Publication(publisher, sequence, {"kind": kind}, True, frame, mark, 100 - sequence)
-
-
-def test_only_publications_weigh() -> None:
-    one, other = _event(1), _event(2)
-    assert weigh([]) == (0, 0)
-    assert weigh([one, Pong(1), other]) == (2, len(one.frame) + len(other.frame))
 
 
 def test_a_run_goes_on_while_numbers_follow() -> None:

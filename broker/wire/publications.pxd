@@ -2,9 +2,6 @@ cimport cython
 
 from broker.publication cimport Publication
 
-@cython.locals(count=Py_ssize_t, size_bytes=Py_ssize_t, publication=Publication)
-cpdef tuple weigh(messages)
-
 @cython.locals(index=Py_ssize_t, size_bytes=Py_ssize_t, number=cython.ulonglong, publication=Publication)
 cpdef tuple going_on(messages, Py_ssize_t start, str publisher, unsigned long long sequence, matches)
 
