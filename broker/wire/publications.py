@@ -20,7 +20,7 @@ import cbor2
 from broker.filters.constraints import Value
 from broker.filters.limits import DEPTH_LIMIT
 from broker.form import IS_COMPILED
-from broker.messages import Publication
+from broker.publication import Publication
 from broker.wire import events
 from broker.wire.attributes import (
     PLAIN_TYPES,
