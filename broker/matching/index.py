@@ -36,7 +36,6 @@ class MatchingIndex(Generic[Key]):
     _several: int = 0  # Keys with several conjunctions: what was found may hold them repeatedly.
     _shared: int = 0  # Entries with several keys: what was found may hold such entries.
     _dotted: int = 0  # Entries that name paths with dots: they may lead into maps.
-    _is_plain: bool = True  # There are none of these three.
     _root: Buckets[Key] = field(factory=dict)
     _filing: Filing[Key] = field(factory=lambda: Filing(Path(), TreeNode, MatchingIndex, ROOT_FEW))
 
@@ -50,7 +49,6 @@ class MatchingIndex(Generic[Key]):
         entries = tuple([self._enter(key, conjunction) for conjunction in conjunctions])
         self._held[key] = entries
         self._several += len(entries) > 1
-        self._is_plain = not (self._several or self._shared or self._dotted)
 
     def remove(self, key: Key) -> None:
         """Forget a key and its filter. Raises KeyError if the key is not in."""
@@ -60,7 +58,6 @@ class MatchingIndex(Generic[Key]):
         self._several -= len(entries) > 1
         for entry in entries:
             self._leave(key, entry)
-        self._is_plain = not (self._several or self._shared or self._dotted)
 
     def match(self, attributes: Mapping[str, Value]) -> list[Key]:
         """The keys whose filters the attributes satisfy, each once."""
@@ -71,6 +68,7 @@ class MatchingIndex(Generic[Key]):
             attributes = flattened(attributes)
         found: list[Payload[Key]] = []
         if isinstance(root, list):
+            # As `_try_each` does, without a call that every event would pay for.
             for tests, payload, _ in root:
                 for test in tests:
                     if not test(attributes):
@@ -79,10 +77,8 @@ class MatchingIndex(Generic[Key]):
                     found.append(payload)
         else:
             _look_up([root], attributes, found)
-        if self._is_plain:
-            return found  # type: ignore[return-value]  # as no entry is shared
         keys = _keys(found) if self._shared else found
-        return list(dict.fromkeys(keys)) if self._several and len(keys) > 1 else keys  # type: ignore[arg-type,return-value]  # likewise
+        return list(dict.fromkeys(keys)) if self._several and len(keys) > 1 else keys  # type: ignore[arg-type,return-value]  # with no entry shared, all are keys
 
     def __len__(self) -> int:
         return len(self._held)

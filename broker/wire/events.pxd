@@ -28,7 +28,7 @@ cdef class EventReader:
     cdef readonly Py_ssize_t payload_at
     cdef unsigned long long _number
     cdef bytes _prefix
-    cdef list _names, _encoded, _texts, _shown
+    cdef list _names, _encoded, _texts, _encoded_texts
     cdef dict _known
 
     cpdef bint read(self, bytes frame) except -1
@@ -45,7 +45,7 @@ cdef class EventReader:
     cdef Py_ssize_t _read_number(self, bytes frame, Py_ssize_t at, Py_ssize_t end) except -1
 
     @cython.locals(
-        data=cython.p_const_uchar, size=Py_ssize_t, count=cython.ulonglong, index=Py_ssize_t, shown=bytes
+        data=cython.p_const_uchar, size=Py_ssize_t, count=cython.ulonglong, index=Py_ssize_t, encoded_text=bytes
     )
     cdef Py_ssize_t _read_attributes(self, bytes frame, Py_ssize_t at, Py_ssize_t end) except -1
 

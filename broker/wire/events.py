@@ -87,11 +87,11 @@ class EventReader:
 
     __slots__ = (
         "_encoded",
+        "_encoded_texts",
         "_known",
         "_names",
         "_number",
         "_prefix",
-        "_shown",
         "_texts",
         "attributes",
         "payload_at",
@@ -111,7 +111,7 @@ class EventReader:
         self._names: list[str] = []
         self._encoded: list[bytes] = []
         self._texts: list[str] = []
-        self._shown: list[bytes] = []
+        self._encoded_texts: list[bytes] = []
         self._known = known
 
     def read(self, frame: bytes) -> bool:
@@ -183,10 +183,10 @@ class EventReader:
                 at = self._read_name(frame, at, end, index)
             if not at:
                 return 0
-            shown = self._shown[index]
-            if shown and frame.startswith(shown, at):
+            encoded_text = self._encoded_texts[index]
+            if encoded_text and frame.startswith(encoded_text, at):
                 self.attributes[self._names[index]] = self._texts[index]
-                at += len(shown)
+                at += len(encoded_text)
             else:
                 at = self._read_value(frame, at, end, index)
             if not at:
@@ -208,7 +208,7 @@ class EventReader:
                 return 0
             after = at + number
             self.attributes[name] = self._texts[index] = data[at:after].decode()
-            self._shown[index] = data[at - size : after]
+            self._encoded_texts[index] = data[at - size : after]
             return after
         if kind == _SIMPLE:
             return at if self._take_simple(data[at - size], number, name) else 0
@@ -246,11 +246,11 @@ class EventReader:
         name = self._known.get(encoded)
         if name is None:
             return 0
-        del self._names[index:], self._encoded[index:], self._texts[index:], self._shown[index:]
+        del self._names[index:], self._encoded[index:], self._texts[index:], self._encoded_texts[index:]
         self._names.append(name)
         self._encoded.append(encoded)
         self._texts.append("")
-        self._shown.append(b"")
+        self._encoded_texts.append(b"")
         return after
 
 
